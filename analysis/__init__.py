@@ -1,0 +1,1 @@
+"""Paired-seed analysis of run records."""

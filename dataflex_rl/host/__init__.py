@@ -1,0 +1,1 @@
+"""The only code that knows verl, ray and transfer_queue."""

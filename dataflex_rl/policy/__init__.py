@@ -1,0 +1,1 @@
+"""Mount, checks and metrics of a data policy."""

@@ -1,0 +1,1 @@
+"""The run record: what a run leaves on disk."""

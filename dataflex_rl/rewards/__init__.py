@@ -1,0 +1,1 @@
+"""Verifiers in verl's compute_score signature."""
