@@ -1,0 +1,60 @@
+"""The folder cache: each entry is built once, whole or not at all, also when processes race for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+from filelock import FileLock
+
+
+def default_root() -> Path:
+    """Return the user's cache directory for dataflex_rl (not created)."""
+    return Path(platformdirs.user_cache_dir("dataflex_rl"))
+
+
+def entry_path(root: Path, kind: str, knobs: Mapping[str, Any]) -> Path:
+    """Return where an entry lives: `<root>/<kind>-<first 16 hex digits of the SHA-256 of its knobs>`."""
+    text = json.dumps({"kind": kind, **knobs}, sort_keys=True)
+    return root / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def is_complete(entry: Path, files: tuple[str, ...]) -> bool:
+    """Return whether the entry holds all its files."""
+    return all((entry / name).is_file() for name in files)
+
+
+def get_or_build(entry: Path, files: tuple[str, ...], make: Callable[[Path], None]) -> Path:
+    """Return the entry, building it with `make(folder)` if it is missing or lacks one of its files.
+
+    One process builds, the others wait for its lock. A build that fails leaves nothing behind.
+    """
+    if is_complete(entry, files):
+        return entry
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{entry}.lock"):
+        if not is_complete(entry, files):
+            _build(entry, files, make)
+    return entry
+
+
+def _build(entry: Path, files: tuple[str, ...], make: Callable[[Path], None]) -> None:
+    folder = Path(tempfile.mkdtemp(prefix=f".{entry.name}-", dir=entry.parent))
+    try:
+        make(folder)
+        assert is_complete(folder, files), (
+            f"building {entry.name} made {sorted(os.listdir(folder))}, not all of {files}"
+        )
+        if entry.exists():
+            shutil.rmtree(entry)
+        folder.chmod(0o755)
+        folder.replace(entry)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
