@@ -1,1 +1,71 @@
-"""The run record: what a run leaves on disk."""
+"""The run record: the contract between training and analysis, a folder of plain files that survives any kill.
+
+- paths: where the files of a record lie
+- files: atomic writes, strict JSON, errors that name the file
+- metrics: one line per step, no step lost or doubled
+- status: pending | running | done | failed | interrupted, and what went wrong
+- claim: one process at a time works on a record; a dead one's claim is recovered
+- evaluation: correct and total per benchmark, counted from per-item results, untrained and trained
+- cost: tokens, prompts and seconds, summed from the metrics lines
+- manifest: what was run, with which versions, on which data
+- config: the resolved configuration, its hash, the difference of two
+- resume: which checkpoint a run continues from, and whether it is done
+"""
+
+from dataflex_rl.record.claim import Claim, RecordBusy, claim
+from dataflex_rl.record.config import (
+    config_diff,
+    config_hash,
+    describe_diff,
+    read_config,
+    write_config,
+)
+from dataflex_rl.record.cost import cost_of, write_cost
+from dataflex_rl.record.evaluation import has_evaluation, read_evaluation, write_evaluation
+from dataflex_rl.record.files import RecordError, check_writable, read_json, write_json, write_text
+from dataflex_rl.record.manifest import git_revision, read_manifest, update_manifest, versions, write_manifest
+from dataflex_rl.record.metrics import MetricsLog, cut_metrics, read_metrics
+from dataflex_rl.record.paths import RunRecord, record_path
+from dataflex_rl.record.resume import find_checkpoint, is_done, mark_checkpoint, resumable_checkpoint, why_not_done
+from dataflex_rl.record.status import Status, begin_attempt, read_status, update_status, write_status
+
+__all__ = [
+    "Claim",
+    "MetricsLog",
+    "RecordBusy",
+    "RecordError",
+    "RunRecord",
+    "Status",
+    "begin_attempt",
+    "check_writable",
+    "claim",
+    "config_diff",
+    "config_hash",
+    "cost_of",
+    "cut_metrics",
+    "describe_diff",
+    "find_checkpoint",
+    "git_revision",
+    "has_evaluation",
+    "is_done",
+    "mark_checkpoint",
+    "read_config",
+    "read_evaluation",
+    "read_json",
+    "read_manifest",
+    "read_metrics",
+    "read_status",
+    "record_path",
+    "resumable_checkpoint",
+    "update_manifest",
+    "update_status",
+    "versions",
+    "why_not_done",
+    "write_config",
+    "write_cost",
+    "write_evaluation",
+    "write_json",
+    "write_manifest",
+    "write_status",
+    "write_text",
+]

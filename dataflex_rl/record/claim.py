@@ -1,0 +1,181 @@
+"""Claims: one process at a time works on a record.
+
+The claim is a file with the processes that hold it (pid and start time) and their host. It ends with `release` or with
+the death of every one of them: a kill leaves nothing to clean up, and a reused pid does not count as alive. A short
+file lock makes looking and taking one step. Whether a process on another host lives cannot be seen: it counts as alive.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.record.files import RecordError, sync_folder
+from dataflex_rl.record.paths import RunRecord
+from dataflex_rl.record.status import now
+
+_START_SLACK = 1.0  # [s] start times of one process read twice agree to within this
+
+
+class RecordBusy(ConfigError):
+    """Another live process works on the record."""
+
+
+class Claim:
+    """A claim held by this process. `recovered` says whether a dead process had left one."""
+
+    def __init__(self, record: RunRecord, holder: dict[str, Any], recovered: bool) -> None:
+        self.record = record
+        self.recovered = recovered
+        self._holder = holder
+
+    def add_process(self, pid: int) -> None:
+        """Let the claim last until this process, too, has ended (a training child that may outlive its parent)."""
+        self._holder["processes"].append(_identity(pid))
+        with _locked(self.record.claim) as handle:
+            _write_holder(handle, self._holder)
+
+    def release(self) -> None:
+        """Give the record back."""
+        with _locked(self.record.claim) as handle:
+            if _same(_read_holder(handle), self._holder):
+                os.ftruncate(handle, 0)
+
+    def set_aside(self) -> Path | None:
+        """Move the record to <dir>.old-<n> and continue, still claimed, in an empty folder in its place.
+
+        Returns where it went; None, and nothing moved, if the folder holds nothing but the claim.
+        """
+        path = self.record.path
+        if {entry.name for entry in path.iterdir()} <= {self.record.claim.name}:
+            return None
+        number = 1
+        while (old := path.with_name(f"{path.name}.old-{number}")).exists():
+            number += 1
+        fresh = RunRecord(Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)))
+        try:
+            fresh.path.chmod(0o755)
+            with _locked(fresh.claim) as handle:
+                _write_holder(handle, self._holder)
+            path.rename(old)
+            fresh.path.rename(path)  # refused by the system if somebody made a record there meanwhile
+        except OSError as error:
+            shutil.rmtree(fresh.path, ignore_errors=True)
+            raise RecordError.of("set aside", path, error) from error
+        (old / self.record.claim.name).unlink()
+        sync_folder(path.parent)
+        return old
+
+
+@contextmanager
+def claim(record: RunRecord) -> Iterator[Claim]:
+    """Hold a record for the length of a with-block; its folder is created where it is missing.
+
+    Raises:
+        RecordBusy: a live process holds it.
+    """
+    held = take(record)
+    try:
+        yield held
+    finally:
+        held.release()
+
+
+def take(record: RunRecord) -> Claim:
+    """Claim a record for this process, until `release` or its death; RecordBusy if a live process holds it."""
+    record.create()
+    mine = {"host": socket.gethostname(), "since": now(), "processes": [_identity(os.getpid())]}
+    with _locked(record.claim) as handle:
+        holder = _read_holder(handle)
+        if holder is not None and _alive(holder):
+            pids = ", ".join(str(process["pid"]) for process in holder["processes"])
+            raise RecordBusy(
+                f"run record {record.path} is in use by process {pids} on {holder['host']} since {holder['since']}; "
+                f"wait for it, or delete {record.claim} if you know that it is gone"
+            )
+        _write_holder(handle, mine)
+    return Claim(record, mine, recovered=holder is not None)
+
+
+def holder_alive(record: RunRecord) -> bool:
+    """Say whether a live process holds the record; changes nothing."""
+    try:
+        handle = os.open(record.claim, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        holder = _read_holder(handle)
+    finally:
+        os.close(handle)
+    return holder is not None and _alive(holder)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    """Open the claim file under an exclusive lock of the system, which ends with the process."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise RecordError.of("claim", path, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _read_holder(handle: int) -> dict[str, Any] | None:
+    """Return who holds the claim; None if nobody does or a kill left half a file."""
+    content = os.pread(handle, os.fstat(handle).st_size, 0)
+    try:
+        holder = json.loads(content)
+    except ValueError:
+        return None
+    return holder if isinstance(holder, dict) and {"host", "since", "processes"} <= set(holder) else None
+
+
+def _write_holder(handle: int, holder: dict[str, Any]) -> None:
+    """Write who holds the claim; call under the lock."""
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, json.dumps(holder).encode(), 0)
+    os.fsync(handle)
+
+
+def _identity(pid: int) -> dict[str, Any]:
+    """Return what tells a process from a later one with its number."""
+    try:
+        return {"pid": pid, "start": psutil.Process(pid).create_time()}
+    except psutil.NoSuchProcess:
+        return {"pid": pid, "start": 0.0}
+
+
+def _same(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
+    """Say whether two claims are the same one."""
+    return one is not None and one["host"] == other["host"] and one["processes"][0] == other["processes"][0]
+
+
+def _alive(holder: dict[str, Any]) -> bool:
+    """Say whether any process of a claim still runs; a process of another host does as far as we can tell."""
+    if holder["host"] != socket.gethostname():
+        return True
+    return any(_runs(process["pid"], process["start"]) for process in holder["processes"])
+
+
+def _runs(pid: int, start: float) -> bool:
+    """Say whether the process that started then still runs; one that has ended but is not yet reaped does not."""
+    try:
+        process = psutil.Process(pid)
+        return bool(abs(process.create_time() - start) < _START_SLACK and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,86 @@
+"""config.yaml: the resolved configuration, its hash, and the difference of two.
+
+Some keys do not change what is trained (paths, Ray's folders, loggers): callers name them, dotted, and they and all
+below them count neither for the hash nor for a difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from dataflex_rl.record.files import RecordError, write_text
+from dataflex_rl.record.paths import RunRecord
+
+ABSENT = "(absent)"  # what config_diff shows for a key that one side does not have
+
+
+def write_config(record: RunRecord, config: Mapping[str, Any]) -> None:
+    """Write the resolved configuration (plain dicts and lists) as config.yaml."""
+    write_text(record.config, OmegaConf.to_yaml(OmegaConf.create(dict(config))))
+
+
+def read_config(record: RunRecord) -> dict[str, Any] | None:
+    """Return the configuration of a record as plain dicts and lists; None if there is none, RecordError if broken."""
+    try:
+        value = OmegaConf.to_container(OmegaConf.load(record.config))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RecordError.of("read", record.config, error) from error
+    except (OmegaConfBaseException, ValueError) as error:
+        raise RecordError(f"run record: {record.config} is no configuration ({error})") from error
+    if not isinstance(value, dict):
+        raise RecordError(f"run record: {record.config} holds a {type(value).__name__}, wanted keys")
+    return {str(key): item for key, item in value.items()}
+
+
+def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return {dotted key: value}; lists and empty dicts are values."""
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = json.loads(json.dumps(value, default=str))
+    return flat
+
+
+def _relevant(config: Mapping[str, Any], ignored: Sequence[str]) -> dict[str, Any]:
+    """Return the flattened configuration without the ignored keys and all below them."""
+    return {
+        key: value
+        for key, value in flatten(config).items()
+        if not any(key == name or key.startswith(f"{name}.") for name in ignored)
+    }
+
+
+def config_hash(config: Mapping[str, Any], ignored: Sequence[str] = ()) -> str:
+    """Return 16 hex digits over a configuration; the order of keys does not matter."""
+    text = json.dumps(_relevant(config, ignored), sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=8, person=b"dataflex_rl.cfg").hexdigest()
+
+
+def config_diff(
+    old: Mapping[str, Any], new: Mapping[str, Any], ignored: Sequence[str] = ()
+) -> list[tuple[str, Any, Any]]:
+    """Return (dotted key, old value, new value) for every key that differs, sorted; ABSENT where one side has none."""
+    before, after = _relevant(old, ignored), _relevant(new, ignored)
+    return [
+        (key, before.get(key, ABSENT), after.get(key, ABSENT))
+        for key in sorted(before.keys() | after.keys())
+        if json.dumps(before.get(key, ABSENT)) != json.dumps(after.get(key, ABSENT))
+    ]
+
+
+def describe_diff(diff: Sequence[tuple[str, Any, Any]], limit: int = 5) -> str:
+    """Return a difference on one line: `a.b: 1 -> 2; c: (absent) -> 3; and 4 more`."""
+    parts = [f"{key}: {old} -> {new}" for key, old, new in diff[:limit]]
+    if len(diff) > limit:
+        parts.append(f"and {len(diff) - limit} more")
+    return "; ".join(parts)

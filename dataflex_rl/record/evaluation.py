@@ -1,0 +1,124 @@
+"""eval.json and eval_items.jsonl: the untrained and the trained model on the same items.
+
+eval.json is counted from the per-item lines, never from logged means. The untrained model is measured once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from dataflex_rl.record.files import RecordError, read_object, write_json, write_text
+from dataflex_rl.record.paths import RunRecord
+
+PHASES = ("untrained", "trained")
+ITEM_KEYS = ("phase", "benchmark", "domain", "item", "correct", "pred", "gold", "tokens", "truncated")
+
+
+def read_evaluation(record: RunRecord) -> dict[str, Any] | None:
+    """Return eval.json, or None if nothing was evaluated yet; RecordError if it is broken."""
+    value = read_object(record.eval)
+    if value is not None and not isinstance(value.get("benchmarks"), dict):
+        raise RecordError(f"run record: {record.eval} has no benchmarks")
+    return value
+
+
+def has_evaluation(record: RunRecord, phase: str) -> bool:
+    """Say whether a phase (untrained or trained) is measured, on every benchmark."""
+    assert phase in PHASES, f"unknown phase {phase!r}"
+    value = read_evaluation(record)
+    benchmarks = {} if value is None else value["benchmarks"]
+    return bool(benchmarks) and all(phase in entry for entry in benchmarks.values())
+
+
+def write_evaluation(record: RunRecord, items: Sequence[Mapping[str, Any]], *, steps: int) -> dict[str, Any]:
+    """Write the per-item results of one phase and the counts; returns eval.json.
+
+    Args:
+        items: {phase, benchmark, domain, item, correct, pred, gold, tokens, truncated}, all of one phase, each
+            (benchmark, item) once. `correct` is a bool.
+        steps: how many steps the trained model was trained; 0 for the untrained one. eval.json's "steps".
+
+    Raises:
+        RecordError: the untrained phase is there already (it is measured once); the trained one has other items than
+            the untrained; an item lacks a key, occurs twice or has no bool `correct`. Nothing is written then.
+    """
+    phase = _check_items(record, items)
+    if phase == "untrained" and has_evaluation(record, phase):
+        raise RecordError(f"run record: {record.eval} has the untrained model already; it is measured once")
+    others = [item for item in read_items(record) if item["phase"] != phase]
+    _check_same(record, others, items)
+    merged = sorted([*others, *items], key=lambda item: PHASES.index(item["phase"]))
+    lines = [json.dumps({key: item[key] for key in ITEM_KEYS}, allow_nan=False) + "\n" for item in merged]
+    summary = {"schema": 1, "benchmarks": count_items(merged), "steps": steps}
+    write_text(record.eval_items, "".join(lines))
+    write_json(record.eval, summary)
+    return summary
+
+
+def _check_items(record: RunRecord, items: Sequence[Mapping[str, Any]]) -> str:
+    """Return the one phase of the items; RecordError if any of them is not as promised."""
+    place = f"run record: {record.eval_items}"
+    if not items:
+        raise RecordError(f"{place}: no items to write")
+    seen: set[tuple[str, str]] = set()
+    for item in items:
+        missing = [key for key in ITEM_KEYS if key not in item]
+        if missing:
+            raise RecordError(f"{place}: an item lacks {', '.join(missing)}; wanted {', '.join(ITEM_KEYS)}")
+        if item["phase"] != items[0]["phase"] or item["phase"] not in PHASES:
+            raise RecordError(f"{place}: phase {item['phase']!r}; wanted one of {', '.join(PHASES)} for all items")
+        if not isinstance(item["correct"], bool):
+            raise RecordError(f"{place}: item {item['item']!r}: correct={item['correct']!r}, wanted true or false")
+        if (item["benchmark"], str(item["item"])) in seen:
+            raise RecordError(f"{place}: item {item['item']!r} of {item['benchmark']} is there twice")
+        seen.add((item["benchmark"], str(item["item"])))
+    return str(items[0]["phase"])
+
+
+def _names(items: Iterable[Mapping[str, Any]]) -> set[tuple[str, str, str]]:
+    """Return what identifies the items of a phase."""
+    return {(item["benchmark"], item["domain"], str(item["item"])) for item in items}
+
+
+def _check_same(record: RunRecord, others: Sequence[Mapping[str, Any]], items: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse two phases on different items."""
+    different = sorted(_names(others) ^ _names(items)) if others else []
+    if different:
+        benchmark, _, item = different[0]
+        raise RecordError(
+            f"run record: {record.eval_items}: {len(different)} items are not in both phases, the first is {item!r} of "
+            f"{benchmark}; untrained and trained are measured on the same items"
+        )
+
+
+def count_items(items: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return {benchmark: {"domain": ..., phase: {"correct": k, "total": N, "accuracy": k / N}}}, sorted by name."""
+    counts: dict[str, dict[str, Any]] = {}
+    for item in items:
+        entry = counts.setdefault(item["benchmark"], {"domain": item["domain"]})
+        if entry["domain"] != item["domain"]:
+            raise RecordError(f"benchmark {item['benchmark']} has two domains: {entry['domain']}, {item['domain']}")
+        phase = entry.setdefault(item["phase"], {"correct": 0, "total": 0, "accuracy": 0.0})
+        phase["correct"] += int(item["correct"])
+        phase["total"] += 1
+        phase["accuracy"] = phase["correct"] / phase["total"]
+    return dict(sorted(counts.items()))
+
+
+def read_items(record: RunRecord) -> list[dict[str, Any]]:
+    """Return the per-item lines of both phases; none where the file is missing, RecordError where it is broken."""
+    try:
+        text = record.eval_items.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RecordError.of("read", record.eval_items, error) from error
+    items = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            items.append(json.loads(line))
+        except ValueError as error:
+            raise RecordError(f"run record: {record.eval_items}:{number} is no JSON ({error})") from error
+    return items

@@ -1,0 +1,101 @@
+"""Files of a run record: written whole or not at all, read strictly, errors that name the file."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from dataflex_rl.errors import ConfigError
+
+
+class RecordError(RuntimeError):
+    """A file of a run record cannot be read or written, or does not hold what it must. One line, naming the file."""
+
+    @classmethod
+    def of(cls, action: str, path: Path, error: OSError) -> RecordError:
+        """Build the error from a failed system call: `cannot write /a/b: No space left on device (ENOSPC)`."""
+        name = errno.errorcode.get(error.errno or 0, type(error).__name__)
+        return cls(f"run record: cannot {action} {path}: {error.strerror or error} ({name})")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace a JSON file in one step: a reader or a kill sees the old file or the new one, never a part.
+
+    Raises:
+        RecordError: the disk is full, the folder missing or not writable; the old file is left as it was.
+        ValueError: NaN or infinity in the value (JSON has none).
+    """
+    write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a text file in one step, on the disk when this returns. Errors as write_json."""
+    temporary: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8", "surrogatepass"))
+            file.flush()
+            os.fchmod(file.fileno(), 0o644)
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+        sync_folder(path.parent)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise RecordError.of("write", path, error) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames and removals inside a folder last through a power cut."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds, or None if there is no such file.
+
+    Raises:
+        RecordError: it cannot be read or is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RecordError.of("read", path, error) from error
+    except ValueError as error:
+        raise RecordError(f"run record: {path} is no JSON ({error})") from error
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """Return the JSON object a file holds, or None if there is no such file; RecordError if it holds anything else."""
+    value = read_json(path)
+    if value is not None and not isinstance(value, dict):
+        raise RecordError(f"run record: {path} holds a {type(value).__name__}, wanted an object")
+    return value
+
+
+def check_writable(folder: str | Path) -> Path:
+    """Create a folder where it is missing, prove that a file can be written there, return it absolute.
+
+    Raises:
+        ConfigError: it cannot be; for `runs_dir`, before anything starts.
+    """
+    path = Path(folder).expanduser().resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path, prefix=".writable.") as file:
+            file.write(b"x")
+            file.flush()
+    except OSError as error:
+        raise ConfigError(f"runs_dir={folder!s}: cannot write to {path}: {error.strerror or error}") from error
+    return path

@@ -1,0 +1,145 @@
+"""metrics.jsonl: one line {"step": n, "data": {key: number}} per finished step, no step lost or doubled.
+
+JSON has no NaN and no infinity: such a value is written as null, and its line says which it was under "nonfinite",
+{"actor/grad_norm": "nan"}; lines without one have no such key.
+A line counts once its newline is on the disk. What a kill left behind it is cut off before the next line.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from dataflex_rl.record.files import RecordError, write_text
+from dataflex_rl.record.paths import RunRecord
+
+
+class MetricsLog:
+    """The writer of metrics.jsonl. One at a time (see claim); cut_metrics comes before it, not during it."""
+
+    def __init__(self, record: RunRecord) -> None:
+        """Continue after the last whole line; cut off a part of a line left by a kill."""
+        self._path = record.metrics
+        lines = read_metrics(record)
+        self.last_step = lines[-1]["step"] if lines else 0
+        if self._path.exists() and not _ends_whole(self._path.read_bytes()):
+            cut_metrics(record, self.last_step)
+
+    def append(self, step: int, data: Mapping[str, Any]) -> None:
+        """Append the line of one step; it is on the disk when this returns.
+
+        Args:
+            step: 1 for the first line, then one more each time.
+            data: numbers (Python, numpy, or tensors of one element), bools or strings.
+
+        Raises:
+            RecordError: the step is not the next one, a value is none of these, or the disk refuses (the file is then
+                as before).
+        """
+        if step != self.last_step + 1:
+            raise RecordError(
+                f"run record: {self._path}: step {step} cannot follow step {self.last_step}; "
+                f"wanted {self.last_step + 1} (steps are neither skipped, repeated nor reordered)"
+            )
+        self._append(metrics_line(step, data))
+        self.last_step = step
+
+    def _append(self, line: str) -> None:
+        """Write a line in one call and sync it; on failure restore the file's length."""
+        try:
+            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            try:
+                length = os.fstat(handle).st_size
+                try:
+                    _write_all(handle, line.encode())
+                    os.fsync(handle)
+                except OSError:
+                    os.ftruncate(handle, length)
+                    raise
+            finally:
+                os.close(handle)
+        except OSError as error:
+            raise RecordError.of("append to", self._path, error) from error
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    """Write in one call; a short write (a nearly full disk) is continued, which raises the reason."""
+    view = memoryview(content)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def metrics_line(step: int, data: Mapping[str, Any]) -> str:
+    """Return the line of one step, with its newline; RecordError names a key whose value is no number."""
+    plain = {str(key): _scalar(str(key), value) for key, value in data.items()}
+    bad = {key: value for key, value in plain.items() if isinstance(value, float) and not math.isfinite(value)}
+    line: dict[str, Any] = {"step": step, "data": {key: None if key in bad else value for key, value in plain.items()}}
+    if bad:
+        line["nonfinite"] = {key: str(value) for key, value in bad.items()}
+    return json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _scalar(key: str, value: Any) -> bool | int | float | str | None:
+    """Return a metric as a JSON scalar."""
+    if hasattr(value, "item"):
+        with suppress(ValueError, RuntimeError):  # numpy and torch, for more than one element: refused below
+            value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise RecordError(f"run record: metric {key!r} is a {type(value).__name__}, wanted a number")
+
+
+def read_metrics(record: RunRecord) -> list[dict[str, Any]]:
+    """Return the lines of all finished steps, in order: steps 1..n.
+
+    A last line without its newline (a kill in the middle of a write) does not count. No file, no steps.
+
+    Raises:
+        RecordError: any other line is broken, or the steps are not 1, 2, 3, ...
+    """
+    try:
+        content = record.metrics.read_bytes()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RecordError.of("read", record.metrics, error) from error
+    whole = content[: content.rfind(b"\n") + 1]
+    return [parse_line(line, number, record) for number, line in enumerate(whole.splitlines(), start=1)]
+
+
+def parse_line(line: bytes, number: int, record: RunRecord) -> dict[str, Any]:
+    """Return the line of step `number`; RecordError naming file and line if it is not that."""
+    place = f"run record: {record.metrics}:{number}"
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise RecordError(f"{place} is no JSON ({error})") from error
+    if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
+        raise RecordError(f'{place} is no {{"step": ..., "data": ...}}')
+    if value.get("step") != number:
+        raise RecordError(f"{place} holds step {value.get('step')!r}, wanted step {number}")
+    return value
+
+
+def _ends_whole(content: bytes) -> bool:
+    """Say whether the file ends with a whole line."""
+    return not content or content.endswith(b"\n")
+
+
+def cut_metrics(record: RunRecord, to_step: int) -> int:
+    """Drop the lines after a step, in one atomic rewrite; returns how many steps were dropped.
+
+    Raises:
+        RecordError: the step has no line (nothing is changed then).
+    """
+    lines = read_metrics(record)
+    if not 0 <= to_step <= len(lines):
+        raise RecordError(f"run record: {record.metrics} ends at step {len(lines)}: cannot be cut to step {to_step}")
+    if record.metrics.exists():
+        kept = record.metrics.read_bytes().splitlines(keepends=True)[:to_step]
+        write_text(record.metrics, b"".join(kept).decode())
+    return len(lines) - to_step
