@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -33,8 +34,10 @@ def read_config(record: RunRecord) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise RecordError.of("read", record.config, error) from error
-    except (OmegaConfBaseException, ValueError) as error:
-        raise RecordError(f"run record: {record.config} is no configuration ({error})") from error
+    except (OmegaConfBaseException, yaml.YAMLError, ValueError) as error:
+        raise RecordError(
+            f"run record: {record.config} is no configuration ({' '.join(str(error).split())})"
+        ) from error
     if not isinstance(value, dict):
         raise RecordError(f"run record: {record.config} holds a {type(value).__name__}, wanted keys")
     return {str(key): item for key, item in value.items()}

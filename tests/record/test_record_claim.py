@@ -1,0 +1,156 @@
+"""Claims: one process at a time, dead ones recovered."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from dataflex_rl.record import RecordBusy, RecordError, RunRecord, claim, write_json
+from dataflex_rl.record.claim import holder_alive, take
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from dataflex_rl.record.claim import take
+from dataflex_rl.record import RunRecord
+take(RunRecord(Path(sys.argv[1])))
+print("held", flush=True)
+time.sleep(60)
+"""
+RACE = """
+import sys, time
+from pathlib import Path
+from dataflex_rl.record import RecordBusy, RunRecord, claim
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    with claim(RunRecord(Path(sys.argv[1]))) as held:
+        print("won", held.recovered, flush=True)
+        time.sleep(2)
+except RecordBusy:
+    print("lost", flush=True)
+"""
+
+
+def start(script, folder):
+    command = [sys.executable, "-c", script, str(folder)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def end(child):
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    child.stdin.close()
+
+
+def test_a_live_process_keeps_others_out_and_a_dead_one_does_not(tmp_path):
+    record = RunRecord(tmp_path / "run")
+    child = start(HOLD, record.path)
+    assert child.stdout.readline() == "held\n"
+    assert holder_alive(record)
+    with pytest.raises(RecordBusy, match=rf"run is in use by process {child.pid} on .* since .*; wait for it, or"):
+        take(record)
+    child.send_signal(signal.SIGKILL)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # ended, not yet reaped
+    assert not holder_alive(record)
+    with claim(record) as held:
+        assert held.recovered
+    end(child)
+
+
+def test_release_leaves_the_record_free(tmp_path):
+    record = RunRecord(tmp_path)
+    with claim(record):
+        assert holder_alive(record)
+        with pytest.raises(RecordBusy):
+            take(record)
+    assert not holder_alive(record)
+    with claim(record) as held:
+        assert not held.recovered
+    assert record.claim.read_bytes() == b""
+
+
+def test_released_by_an_error(tmp_path):
+    with pytest.raises(RuntimeError, match="boom"), claim(RunRecord(tmp_path)):
+        raise RuntimeError("boom")
+    assert not holder_alive(RunRecord(tmp_path))
+
+
+def test_one_wins_a_race_for_a_stale_claim(tmp_path):
+    record = RunRecord(tmp_path)
+    dead = {"pid": 2**22 - 1, "start": 1.0}
+    write_json(record.claim, {"host": os.uname().nodename, "since": "2020-01-01", "processes": [dead]})
+    children = [start(RACE, tmp_path) for _ in range(4)]
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    outcomes = sorted(child.stdout.readline() for child in children)
+    assert outcomes == ["lost\n", "lost\n", "lost\n", "won True\n"]
+    for child in children:
+        end(child)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"host": "a"}'])
+def test_half_a_claim_holds_nothing(tmp_path, content):
+    record = RunRecord(tmp_path)
+    record.claim.write_text(content)
+    assert not holder_alive(record)
+    take(record).release()
+
+
+def test_a_reused_pid_is_not_the_holder(tmp_path):
+    record = RunRecord(tmp_path)
+    me = {"pid": os.getpid(), "start": 12345.0}
+    write_json(record.claim, {"host": os.uname().nodename, "since": "", "processes": [me]})
+    assert take(record).recovered
+
+
+def test_another_host_counts_as_alive(tmp_path):
+    record = RunRecord(tmp_path)
+    write_json(record.claim, {"host": "elsewhere", "since": "noon", "processes": [{"pid": 1, "start": 1.0}]})
+    with pytest.raises(RecordBusy, match=r"process 1 on elsewhere since noon; .* delete .*claim\.json"):
+        take(record)
+
+
+def test_a_child_that_outlives_its_parent_keeps_the_claim(tmp_path):
+    record = RunRecord(tmp_path)
+    child = start(RACE, tmp_path / "other")
+    held = take(record)
+    held.add_process(child.pid)
+    holder = json.loads(record.claim.read_text())
+    holder["processes"][0]["start"] -= 100.0  # as if this process had died
+    write_json(record.claim, holder)
+    assert holder_alive(record)
+    end(child)
+    assert not holder_alive(record)
+
+
+def test_set_aside_moves_the_record_and_keeps_the_claim(tmp_path):
+    record = RunRecord(tmp_path / "seed_0")
+    with claim(record) as held:
+        assert held.set_aside() is None
+        for number in (1, 2):
+            write_json(record.status, {"number": number})
+            assert held.set_aside() == tmp_path / f"seed_0.old-{number}"
+            assert holder_alive(record)
+            with pytest.raises(RecordBusy):
+                take(record)
+            assert [entry.name for entry in record.path.iterdir()] == ["claim.json"]
+    assert not holder_alive(record)
+    for number in (1, 2):
+        old = tmp_path / f"seed_0.old-{number}"
+        assert [entry.name for entry in old.iterdir()] == ["status.json"]
+        assert json.loads((old / "status.json").read_text()) == {"number": number}
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["seed_0", "seed_0.old-1", "seed_0.old-2"]
+
+
+def test_an_unusable_folder_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RecordError, match=r"cannot create .*/file/run: Not a directory \(ENOTDIR\)"):
+        take(RunRecord(tmp_path / "file" / "run"))

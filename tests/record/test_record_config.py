@@ -1,0 +1,72 @@
+"""config.yaml, its hash and the difference of two."""
+
+import pytest
+
+from dataflex_rl.record import (
+    RecordError,
+    RunRecord,
+    config_diff,
+    config_hash,
+    describe_diff,
+    read_config,
+    write_config,
+)
+
+CONFIG = {
+    "seed": 0,
+    "actor": {"lr": 1e-6, "name": "1e-6", "betas": [0.9, 0.999], "extra": {}},
+    "trainer": {"logger": ["file"], "default_local_dir": "/a"},
+    "none": None,
+    "flag": False,
+}
+
+
+def test_config_survives_the_file(tmp_path):
+    record = RunRecord(tmp_path)
+    assert read_config(record) is None
+    write_config(record, CONFIG)
+    assert read_config(record) == CONFIG
+    assert config_hash(read_config(record)) == config_hash(CONFIG)
+    assert config_diff(CONFIG, read_config(record)) == []
+
+
+def test_hash_sees_values_not_order_nor_ignored_keys():
+    want = config_hash(CONFIG, ["trainer"])
+    assert len(want) == 16
+    assert config_hash(dict(reversed(CONFIG.items())), ["trainer"]) == want
+    assert config_hash({**CONFIG, "trainer": {"logger": []}}, ["trainer"]) == want
+    assert config_hash({**CONFIG, "seed": 1}, ["trainer"]) != want
+    assert config_hash({**CONFIG, "seed": False}, ["trainer"]) != want
+    assert config_hash({**CONFIG, "trainers": 1}, ["trainer"]) != want
+    assert config_hash(CONFIG) != want
+
+
+def test_diff_names_dotted_keys():
+    new = {
+        "seed": 0,
+        "actor": {"lr": 2e-6, "name": "1e-6", "betas": [0.9], "extra": {"a": 1}},
+        "trainer": {"logger": ["file"], "default_local_dir": "/b"},
+        "flag": 0,
+    }
+    assert config_diff(CONFIG, new, ["trainer.default_local_dir"]) == [
+        ("actor.betas", [0.9, 0.999], [0.9]),
+        ("actor.extra", {}, "(absent)"),
+        ("actor.extra.a", "(absent)", 1),
+        ("actor.lr", 1e-6, 2e-6),
+        ("flag", False, 0),
+        ("none", None, "(absent)"),
+    ]
+
+
+def test_diff_in_one_line():
+    diff = [(f"k{i}", i, i + 1) for i in range(4)]
+    assert describe_diff(diff, limit=2) == "k0: 0 -> 1; k1: 1 -> 2; and 2 more"
+    assert describe_diff(diff[:1]) == "k0: 0 -> 1"
+
+
+@pytest.mark.parametrize("content", ["a: [", "- 1\n", "3"])
+def test_a_broken_config_is_named(tmp_path, content):
+    record = RunRecord(tmp_path)
+    record.config.write_text(content)
+    with pytest.raises(RecordError, match=r"config\.yaml"):
+        read_config(record)
