@@ -1,0 +1,42 @@
+"""The ladder of lengths. A request's rungs depend on that request alone, never on its company."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from dataflex_rl.errors import ConfigError
+
+SMALLEST = 32
+
+
+def ladder(max_model_len: int) -> tuple[int, ...]:
+    """Lengths 32, 48, 64, 96, 128, 192, ... below `max_model_len`, then `max_model_len` itself [tokens]."""
+    rungs: list[int] = []
+    base = SMALLEST
+    while base < max_model_len:
+        rungs += [rung for rung in (base, base * 3 // 2) if rung < max_model_len]
+        base *= 2
+    return (*rungs, max_model_len)
+
+
+def checked(buckets: Sequence[int] | None, max_model_len: int) -> tuple[int, ...]:
+    """Return the ladder to use: the given one, or the default for `max_model_len` if None.
+
+    Errors: `ConfigError` unless the lengths rise strictly from at least 1 and the last one holds `max_model_len`.
+    """
+    if max_model_len < 2:
+        raise ConfigError(f"max_model_len={max_model_len}, wanted an integer >= 2 (one prompt token, one new token)")
+    if buckets is None:
+        return ladder(max_model_len)
+    rising = all(low < high for low, high in pairwise(buckets))
+    if not buckets or buckets[0] < 1 or not rising:
+        raise ConfigError(f"buckets={tuple(buckets)}, wanted lengths >= 1 that rise strictly")
+    if buckets[-1] < max_model_len:
+        raise ConfigError(f"buckets={tuple(buckets)}, wanted the last to be at least max_model_len={max_model_len}")
+    return tuple(buckets)
+
+
+def rung(buckets: Sequence[int], needed: int) -> int:
+    """Return the smallest bucket of at least `needed` tokens; the caller has checked that one exists."""
+    return next(bucket for bucket in buckets if bucket >= needed)
