@@ -1,0 +1,204 @@
+"""Comparison rows: every method against its control on every endpoint of a block."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from analysis.audit import Match, PairAudit, audit_pair, match
+from analysis.benchmarks import PAPER, Floats
+from analysis.blocks import Block
+from analysis.options import Options
+from analysis.stats.bootstrap import percentile_interval
+from analysis.stats.equivalence import tost
+from analysis.stats.layout import Layout, layout, pairing_gain, pooled_difference_sd, probability_better
+from analysis.stats.multiplicity import adjusted, verdict
+from analysis.stats.paired import paired, smallest_p
+from analysis.stats.power import detectable
+from analysis.stats.suspects import Flag, find_suspects, suspect_runs
+from analysis.summaries import DOMAIN_BALANCED, why_missing
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Everything computed about one block: rows (flat, NaN where not computable), audits, suspects, the two-way fit."""
+
+    block: Block
+    matches: tuple[Match, ...]
+    audits: dict[tuple[str, str], PairAudit]
+    flags: tuple[Flag, ...]
+    fit: Layout
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+def compare_all(found: list[Block], options: Options) -> list[Comparison]:
+    """Compare every block; Holm over the primary summary per block, or over all blocks with options.holm = "all"."""
+    comparisons = [compare(block, options) for block in found]
+    if options.holm == "all":
+        _adjust([r for c in comparisons for r in c.rows], options, across=True)
+    return comparisons
+
+
+def compare(block: Block, options: Options) -> Comparison:
+    """Compare every method of a block with its control, on every summary, domain and benchmark."""
+    flags = find_suspects(
+        block.score_MSK,
+        block.methods,
+        block.seeds,
+        block.benchmarks,
+        block.items_K,
+        [PAPER[b].chance if b in PAPER else None for b in block.benchmarks],
+        z_joint=options.z_joint,
+        z_single=options.z_single,
+    )
+    clean = block.endpoints_without(suspect_runs(flags))
+    fit = layout(block.endpoints[DOMAIN_BALANCED])
+    matches = match(block, options)
+    rows: list[Row] = []
+    audits: dict[tuple[str, str], PairAudit] = {}
+    for found in matches:
+        if found.control is None:
+            continue
+        for method in found.methods:
+            audit = audit_pair(block, found.family, method, found.control, options)
+            audits[(found.family, method)] = audit
+            rows += [_row(block, found, method, e, audit, clean, options) for e in block.endpoints]
+    _adjust(rows, options, across=False)
+    return Comparison(
+        block=block,
+        matches=tuple(matches),
+        audits=audits,
+        flags=tuple(flags),
+        fit=fit,
+        rows=tuple(rows),
+        notes=(*(m.note for m in matches if m.note), *(p for a in audits.values() for p in a.problems)),
+    )
+
+
+def identity(block: Block) -> Row:
+    """Give the columns that name a block; `campaign` and `task` are the same word from two kinds of source."""
+    model, task, regime, steps, evaluation = block.key
+    return {"model": model, "campaign": task, "task": task, "regime": regime, "steps": steps, "evaluation": evaluation}
+
+
+def _row(
+    block: Block, found: Match, method: str, endpoint: str, audit: PairAudit, clean: dict[str, Floats], options: Options
+) -> Row:
+    control = found.control
+    assert control is not None, "only matched families are compared"
+    at = [block.seeds.index(s) for s in audit.seeds]
+    a_S, b_S = (block.endpoints[endpoint][block.row(m), at] for m in (method, control))
+    whole_S = ~(np.isnan(a_S) | np.isnan(b_S))
+    incomplete = [s for s, ok in zip(audit.seeds, whole_S, strict=True) if not ok]
+    kept = [i for i, ok in zip(at, whole_S, strict=True) if ok]
+    row = identity(block) | {
+        "family": found.family,
+        "method": method,
+        "control": control,
+        "summary": endpoint,
+        "kind": "benchmark" if endpoint in block.benchmarks else "domain" if _is_domain(block, endpoint) else "summary",
+        "dropped_seeds": sorted({*audit.refused, *incomplete, *_one_sided(block, method, control)}),
+    }
+    constant = _constant_counts(block, method, control, endpoint, kept)
+    row |= _statistics(a_S[whole_S], b_S[whole_S], constant, block.endpoints[endpoint], options)
+    if row["n"] == 0:
+        missing = why_missing(endpoint, block.benchmarks, block.items_K, block.domain_K) if incomplete else "no pair"
+        row["reason"] = missing
+    if row["kind"] != "benchmark":
+        row |= _without(clean[endpoint], block, method, control, at, options)
+    return row
+
+
+def _statistics(a_S: Floats, b_S: Floats, constant: bool, endpoint_MS: Floats, options: Options) -> Row:
+    delta_S = a_S - b_S
+    result = paired(delta_S, options.generator(), level=options.level, constant=constant)
+    equal = tost(delta_S if result.testable else delta_S[:0], options.margin, alpha=options.alpha)
+    gain = pairing_gain(a_S, b_S)
+    boot = percentile_interval(delta_S, options.generator(), level=options.level, resamples=options.resamples)
+    low, high = result.ci_low, result.ci_high
+    return {
+        "n": result.n,
+        "score": float(a_S.mean()) if result.n else math.nan,
+        "control_score": float(b_S.mean()) if result.n else math.nan,
+        "delta": result.mean,
+        "sd": result.sd,
+        "ci_low": low,
+        "ci_high": high,
+        "p_t": result.p_t,
+        "p_perm": result.p_perm,
+        "p_wilcoxon": result.p_wilcoxon,
+        "p_holm": math.nan,
+        "p_bh": math.nan,
+        "tost_p": equal.p,
+        "tost_ci_low": equal.ci_low,
+        "tost_ci_high": equal.ci_high,
+        "equivalent": None if math.isnan(equal.p) else equal.p < options.alpha,
+        "mde80": detectable(result.sd, result.n, options.alpha),
+        "mde80_pooled": detectable(pooled_difference_sd(layout(endpoint_MS)), result.n, options.alpha),
+        "d_z": result.d_z,
+        "pairing_r": gain.r,
+        "variance_ratio": gain.variance_ratio,
+        "p_better": probability_better(a_S, b_S),
+        "boot_low": boot[0],
+        "boot_high": boot[1],
+        "within_margin": None if math.isnan(low) else -options.margin < low and high < options.margin,
+        "smallest_p": smallest_p(result.n) if result.n else math.nan,
+        "verdict": "",
+        "reason": result.reason,
+    }
+
+
+def _without(clean_MS: Floats, block: Block, method: str, control: str, at: list[int], options: Options) -> Row:
+    """Give the headline once more without the suspect runs of either side."""
+    delta_S = clean_MS[block.row(method), at] - clean_MS[block.row(control), at]
+    delta_S = delta_S[~np.isnan(delta_S)]
+    result = paired(delta_S, options.generator(), level=options.level)
+    return {
+        "n_clean": result.n,
+        "delta_clean": result.mean,
+        "ci_low_clean": result.ci_low,
+        "ci_high_clean": result.ci_high,
+        "p_t_clean": result.p_t,
+    }
+
+
+def _adjust(rows: list[Row], options: Options, *, across: bool) -> None:
+    """Fill p_holm per family and summary, p_bh over method x benchmark, and the verdicts."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        summary = "benchmark" if row["kind"] == "benchmark" else row["summary"]
+        block = () if across and summary == DOMAIN_BALANCED else _block_key(row)
+        groups.setdefault((row["family"], summary, *block), []).append(row)
+    for (_, summary, *_), members in groups.items():
+        column, method = ("p_bh", "fdr_bh") if summary == "benchmark" else ("p_holm", "holm")
+        p_F = adjusted(np.array([r["p_t"] for r in members]), method)
+        for row, p in zip(members, p_F, strict=True):
+            row[column] = float(p)
+            row["verdict"] = verdict(row["delta"], float(p), row["tost_p"], options.alpha)
+
+
+def _block_key(row: Row) -> tuple[Any, ...]:
+    return tuple(row[k] for k in ("model", "task", "regime", "steps", "evaluation"))
+
+
+def _is_domain(block: Block, endpoint: str) -> bool:
+    return endpoint in block.domains or endpoint.endswith(" (domain)")
+
+
+def _one_sided(block: Block, method: str, control: str) -> set[int]:
+    return set(block.seeds_of(method)) ^ set(block.seeds_of(control))
+
+
+def _constant_counts(block: Block, method: str, control: str, endpoint: str, at: list[int]) -> bool:
+    """Say whether a benchmark's item counts differ by the same number at every seed: no variance, whatever was printed."""
+    if endpoint not in block.benchmarks or len(at) < 2:
+        return False
+    k = block.benchmarks.index(endpoint)
+    delta_S = block.count_MSK[block.row(method), at, k] - block.count_MSK[block.row(control), at, k]
+    return bool(not np.isnan(delta_S).any() and np.ptp(delta_S) == 0)

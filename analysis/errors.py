@@ -1,0 +1,29 @@
+"""The one error that a user of the analysis can cause."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+
+
+class AnalysisError(ValueError):
+    """A source, name or option does not fit.
+
+    The message is one line: the file, row and column (or option), what it got, what it wanted, what exists.
+    Command lines print it and exit with code 2.
+    """
+
+
+def unknown(kind: str, name: object, known: Iterable[object]) -> AnalysisError:
+    """Build the error for a name that does not exist: `unknown table 'x'; known: main, cost`."""
+    listed = ", ".join(str(k) for k in known)
+    return AnalysisError(f"unknown {kind} {name!r}; known: {listed or '(none)'}")
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Run a command line's body: an AnalysisError becomes one line on stderr and exit code 2."""
+    try:
+        return command()
+    except AnalysisError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2

@@ -1,0 +1,149 @@
+"""What every loader gives: runs with their scores, and one checked frame over all of them."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.errors import AnalysisError
+
+COLUMNS = (
+    "model",
+    "task",
+    "regime",
+    "steps",
+    "evaluation",
+    "method",
+    "seed",
+    "phase",
+    "benchmark",
+    "domain",
+    "correct",
+    "total",
+    "accuracy",
+    "run_id",
+    "source",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """One cell. accuracy [percent] is NaN when missing; correct and total are None where only a percentage is known."""
+
+    benchmark: str
+    domain: str
+    accuracy: float
+    correct: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One trained model: where it stands in the comparison, and its scores.
+
+    model, task, regime, steps and method are verbatim from the source (task is the campaign of a published file).
+    `evaluation` names what was evaluated; runs of two evaluations never meet in one block. `domains` are the domains
+    the evaluation declares. `kind` is "mixer", "policy" or None (unknown). `streams` maps "all" and each domain to the
+    digests of the consumed prompt stream; `budget` what the run was given. `path` is the record's folder, if any.
+    """
+
+    run_id: str
+    source: str
+    model: str
+    task: str
+    regime: str | None
+    steps: int | None
+    evaluation: str
+    method: str
+    seed: int
+    trained: tuple[Score, ...]
+    untrained: tuple[Score, ...] = ()
+    domains: tuple[str, ...] = ()
+    kind: str | None = None
+    path: Path | None = None
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    cost: Mapping[str, Any] = field(default_factory=dict)
+    curves: Mapping[str, Any] | None = None
+
+    @property
+    def block(self) -> tuple[str, str, str | None, int | None, str]:
+        """The block this run belongs to: model, task, regime, steps, evaluation."""
+        return (self.model, self.task, self.regime, self.steps, self.evaluation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """Everything loaded: runs, and one line per thing that was left out or is odd."""
+
+    runs: tuple[Run, ...]
+    notes: tuple[str, ...] = ()
+
+    def frame(self) -> pd.DataFrame:
+        """Give the long frame (COLUMNS), one row per run, phase and benchmark."""
+        rows = [
+            (*run.block, run.method, run.seed, phase, s.benchmark, s.domain, s.correct, s.total, s.accuracy)
+            + (run.run_id, run.source)
+            for run in self.runs
+            for phase, scores in (("untrained", run.untrained), ("trained", run.trained))
+            for s in scores
+        ]
+        frame = pd.DataFrame(rows, columns=list(COLUMNS))
+        return frame.astype({"correct": "Int64", "total": "Int64", "steps": "Int64", "accuracy": "float64"})
+
+
+def checked(runs: Iterable[Run], notes: Iterable[str]) -> Runs:
+    """Check ranges and uniqueness over all sources together.
+
+    A run found twice under the same source is one run. Raises AnalysisError for an accuracy outside 0..100, and for two
+    different runs with the same (method, seed) in one block; both name the sources.
+    """
+    seen: dict[tuple[Any, ...], Run] = {}
+    by_source: dict[str, Run] = {}
+    for run in runs:
+        if run.source in by_source:
+            continue
+        by_source[run.source] = run
+        _check_range(run)
+        key = (*run.block, run.method, run.seed)
+        if key in seen:
+            raise AnalysisError(
+                f"duplicate run: method {run.method!r}, seed {run.seed} twice in {describe(run.block)}: "
+                f"{seen[key].source} and {run.source}; give one of them as --runs"
+            )
+        seen[key] = run
+    ordered = tuple(seen.values())
+    return Runs(runs=ordered, notes=(*notes, *_two_evaluations(ordered)))
+
+
+def describe(block: tuple[str, str, str | None, int | None, str]) -> str:
+    """Name a block in one phrase: `Qwen / main / 300 steps` (regime only where there is one)."""
+    model, task, regime, steps, _ = block
+    parts = [model, task, *([regime] if regime else []), *([f"{steps} steps"] if steps is not None else [])]
+    return " / ".join(parts)
+
+
+def _check_range(run: Run) -> None:
+    for score in (*run.untrained, *run.trained):
+        if math.isnan(score.accuracy):
+            continue
+        if not 0.0 <= score.accuracy <= 100.0:
+            raise AnalysisError(
+                f"{run.source}: column {score.benchmark!r}: accuracy {score.accuracy!r} is outside 0..100 percent"
+            )
+
+
+def _two_evaluations(runs: tuple[Run, ...]) -> list[str]:
+    evaluations: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for run in runs:
+        evaluations[run.block[:4]].add(run.evaluation)
+    return [
+        f"{describe((*key, ''))}: {len(found)} evaluations ({', '.join(sorted(found))}); they are never paired"
+        for key, found in evaluations.items()
+        if len(found) > 1
+    ]

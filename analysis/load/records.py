@@ -1,0 +1,182 @@
+"""Run records: folders with manifest.json, eval.json, status.json, cost.json, metrics.jsonl."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from analysis.errors import AnalysisError
+from analysis.load.frame import Run, Score
+
+_SKIPPED = re.compile(r"\.old-\d+$")
+_NO_REGIME = (None, "", "none")
+
+
+def find(root: Path) -> list[Path]:
+    """List the run folders under root, root itself included, in name order: those that hold a manifest.json.
+
+    Checkpoints are not searched, and records set aside (`*.old-N`) do not count.
+    """
+    found: list[Path] = []
+    for folder, names, files in os.walk(root):
+        if "manifest.json" in files:
+            found.append(Path(folder))
+            names.clear()
+            continue
+        names[:] = sorted(n for n in names if n != "checkpoints" and not _SKIPPED.search(n))
+    return found
+
+
+def load(root: Path) -> tuple[list[Run], list[str]]:
+    """Read all records under root. A run that is not done, or has no trained evaluation, is left out and named.
+
+    Raises AnalysisError naming the file and key when a file breaks the record's contract.
+    """
+    runs: list[Run] = []
+    notes: list[str] = []
+    for folder in find(root):
+        why = _unfinished(folder)
+        if why:
+            notes.append(f"{folder}: left out: {why}")
+            continue
+        runs.append(read(folder))
+    return runs, notes
+
+
+def read(folder: Path) -> Run:
+    """Read one finished record."""
+    manifest = read_json(folder / "manifest.json")
+    evaluation = read_json(folder / "eval.json")
+    cost = read_json(folder / "cost.json") if (folder / "cost.json").exists() else {}
+    return build(manifest, evaluation, cost, source=str(folder.resolve()), where=folder / "eval.json", path=folder)
+
+
+def build(
+    manifest: Mapping[str, Any],
+    evaluation: Mapping[str, Any],
+    cost: Mapping[str, Any],
+    *,
+    source: str,
+    where: Path,
+    path: Path | None,
+) -> Run:
+    """Make a Run of a record's parts; `where` names the evaluation in errors."""
+    benchmarks = evaluation.get("benchmarks")
+    if not isinstance(benchmarks, dict) or not benchmarks:
+        raise AnalysisError(f"{where}: key 'benchmarks' is {benchmarks!r}; wanted an object with one entry per benchmark")
+    trained, untrained = _scores(where, benchmarks, "trained"), _scores(where, benchmarks, "untrained")
+    steps = evaluation.get("steps") if manifest.get("steps") is None else manifest["steps"]
+    regime = manifest.get("regime")
+    return Run(
+        run_id=source.rsplit("/runs/", 1)[-1],
+        source=source,
+        model=_text(where, manifest, "model"),
+        task=_text(where, manifest, "task"),
+        regime=None if regime in _NO_REGIME else regime if isinstance(regime, str) else json.dumps(regime, sort_keys=True),
+        steps=_whole(where, "steps", steps),
+        evaluation=str(manifest.get("evaluation_digest") or _layout(trained)),
+        method=_text(where, manifest, "method"),
+        seed=_whole(where, "seed", manifest.get("seed")),
+        trained=trained,
+        untrained=untrained,
+        domains=tuple(dict.fromkeys(s.domain for s in trained)),
+        kind=_kind(manifest),
+        path=path,
+        manifest=manifest,
+        cost=cost,
+    )
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read one JSON object. Raises AnalysisError naming the file."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise AnalysisError(f"{path}: not readable as JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise AnalysisError(f"{path}: a JSON {type(value).__name__}; wanted an object")
+    return value
+
+
+def _unfinished(folder: Path) -> str | None:
+    """Say why a run does not count as done, or None."""
+    status = folder / "status.json"
+    if status.exists():
+        state = read_json(status).get("state")
+        if state != "done":
+            return f"state is {state!r}, not 'done'"
+    if not (folder / "eval.json").exists():
+        return "no eval.json"
+    entries = read_json(folder / "eval.json").get("benchmarks")
+    if isinstance(entries, dict) and entries and not any("trained" in e for e in entries.values() if isinstance(e, dict)):
+        return "eval.json has no trained evaluation"
+    return None
+
+
+def _scores(where: Path, benchmarks: Mapping[str, Any], phase: str) -> tuple[Score, ...]:
+    scores = []
+    for name, entry in benchmarks.items():
+        if not isinstance(entry, dict) or not isinstance(entry.get("domain"), str):
+            raise AnalysisError(f"{where}: benchmark {name!r}: wanted an object with a 'domain'")
+        cell = entry.get(phase)
+        if cell is None:
+            if phase == "trained":
+                scores.append(Score(benchmark=name, domain=entry["domain"], accuracy=math.nan))
+            continue
+        scores.append(_score(where, name, entry["domain"], phase, cell))
+    return tuple(scores)
+
+
+def _score(where: Path, name: str, domain: str, phase: str, cell: Any) -> Score:
+    at = f"{where}: benchmark {name!r}, {phase}"
+    if not isinstance(cell, dict):
+        raise AnalysisError(f"{at}: {cell!r}; wanted correct, total, accuracy")
+    correct, total, accuracy = cell.get("correct"), cell.get("total"), cell.get("accuracy")
+    counts = [c for c in (correct, total) if isinstance(c, int) and not isinstance(c, bool)]
+    if len(counts) == 2:
+        if not 0 <= counts[0] <= counts[1] or counts[1] == 0:
+            raise AnalysisError(f"{at}: {counts[0]} correct of {counts[1]}; wanted 0 <= correct <= total, total > 0")
+        exact = counts[0] / counts[1]
+        if isinstance(accuracy, (int, float)) and abs(accuracy - exact) > 1e-3:
+            raise AnalysisError(f"{at}: accuracy {accuracy!r} is not {counts[0]}/{counts[1]} (wanted a share in 0..1)")
+        return Score(benchmark=name, domain=domain, accuracy=100.0 * exact, correct=counts[0], total=counts[1])
+    if correct is not None or total is not None or not isinstance(accuracy, (int, float)):
+        raise AnalysisError(f"{at}: correct {correct!r}, total {total!r}, accuracy {accuracy!r}; wanted whole counts")
+    if not 0.0 <= accuracy <= 1.0:
+        raise AnalysisError(f"{at}: accuracy {accuracy!r} is outside 0..1")
+    return Score(benchmark=name, domain=domain, accuracy=100.0 * accuracy)
+
+
+def _layout(scores: tuple[Score, ...]) -> str:
+    return ", ".join(f"{s.benchmark}:{s.total if s.total is not None else '?'}" for s in scores)
+
+
+def _kind(manifest: Mapping[str, Any]) -> str | None:
+    """Read off whether the run mixes: a mixer alone is "mixer", an actuator (with or without one) is "policy"."""
+    mixer, actuator = (_component(manifest.get(k)) for k in ("mixer", "actuator"))
+    if actuator not in (None, "none"):
+        return "policy"
+    return "mixer" if mixer not in (None, "none") else None
+
+
+def _component(value: Any) -> str | None:
+    name = value.get("name") if isinstance(value, dict) else value
+    return name if isinstance(name, str) else None
+
+
+def _text(where: Path, manifest: Mapping[str, Any], key: str) -> str:
+    value = manifest.get(key)
+    if not isinstance(value, str) or not value:
+        raise AnalysisError(f"{where.parent / 'manifest.json'}: key {key!r} is {value!r}; wanted a name")
+    return value
+
+
+def _whole(where: Path, key: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise AnalysisError(f"{where.parent / 'manifest.json'}: key {key!r} is {value!r}; wanted a whole number >= 0")
+    return value

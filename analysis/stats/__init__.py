@@ -1,0 +1,15 @@
+"""Statistics: arrays in, small frozen results out. Generators are passed in; nothing is read from disk.
+
+    paired        one vector of paired differences: t interval, t, sign-flip and Wilcoxon p, d_z
+    equivalence   two one-sided t tests against a margin
+    multiplicity  Holm and Benjamini-Hochberg over families with gaps; the verdict
+    power         detectable effect, seeds needed, power of the paired t test and of TOST
+    layout        two-way method + seed layout: residual sd, seed ICC, pairing gain
+    ranks         rank correlations of summaries and how fragile they are; rank intervals
+    bootstrap     percentile bootstrap (secondary, n >= 8)
+    suspects      evaluations that do not fit their block
+    items         question-level differences clustered by item, McNemar
+    curves        curves over steps and tokens, interpolation at equal tokens
+
+Shapes: S seeds, M methods, K benchmarks, R resamples, I items, T steps.
+"""

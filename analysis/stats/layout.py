@@ -1,0 +1,81 @@
+"""The two-way method + seed layout: residual sd, seed ICC, and what pairing gains."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.benchmarks import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Fit of score = method + seed + residual over complete seeds.
+
+    residual_sd [points] with df = (M - 1)(S - 1); icc = seed variance over seed plus residual variance, cut at 0.
+    A paired difference has sd sqrt(2) * residual_sd. NaN where fewer than two methods or seeds are complete.
+    """
+
+    methods: int
+    seeds: int
+    df: int
+    residual_sd: float
+    icc: float
+
+
+def layout(score_MS: Floats) -> Layout:
+    """Fit the layout on the seeds at which every method has a score."""
+    complete_MS = score_MS[:, ~np.isnan(score_MS).any(axis=0)]
+    m, s = complete_MS.shape
+    if m < 2 or s < 2:
+        return Layout(methods=m, seeds=s, df=0, residual_sd=math.nan, icc=math.nan)
+    seed_S = complete_MS.mean(axis=0)
+    residual_MS = complete_MS - complete_MS.mean(axis=1, keepdims=True) - seed_S + complete_MS.mean()
+    df = (m - 1) * (s - 1)
+    ms_residual = float((residual_MS**2).sum() / df)
+    ms_seed = float(m * seed_S.var(ddof=1))
+    seed_variance = max(0.0, (ms_seed - ms_residual) / m)
+    total = seed_variance + ms_residual
+    return Layout(
+        methods=m,
+        seeds=s,
+        df=df,
+        residual_sd=math.sqrt(ms_residual),
+        icc=seed_variance / total if total > 1e-18 else math.nan,
+    )
+
+
+def pooled_difference_sd(fit: Layout) -> float:
+    """Give the sd of a paired difference that the block's residuals imply."""
+    return math.sqrt(2.0) * fit.residual_sd
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """What pairing by seed gains: r between paired scores, variance of the paired over the unpaired difference."""
+
+    r: float
+    variance_ratio: float
+
+
+def pairing_gain(a_S: Floats, b_S: Floats) -> Gain:
+    """Compare the variance of a - b with var(a) + var(b); below 1 pairing helps. NaN for n < 3 or constant scores."""
+    if len(a_S) < 3:
+        return Gain(r=math.nan, variance_ratio=math.nan)
+    var_a, var_b = float(a_S.var(ddof=1)), float(b_S.var(ddof=1))
+    if min(var_a, var_b) < 1e-18:
+        r = math.nan
+    else:
+        r = float(np.corrcoef(a_S, b_S)[0, 1])
+    unpaired = var_a + var_b
+    return Gain(r=r, variance_ratio=float((a_S - b_S).var(ddof=1)) / unpaired if unpaired > 1e-18 else math.nan)
+
+
+def probability_better(a_S: Floats, b_S: Floats) -> float:
+    """Give P(A > B) over all pairs of runs, a tie counting one half (Mann-Whitney U / (n_a n_b)). NaN without runs."""
+    if not len(a_S) or not len(b_S):
+        return math.nan
+    difference_SS = np.round(a_S[:, None] - b_S[None, :], 9)
+    return float(np.mean((difference_SS > 0) + 0.5 * (difference_SS == 0)))

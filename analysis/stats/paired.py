@@ -1,0 +1,95 @@
+"""One vector of paired differences, one seed per element."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from analysis.benchmarks import Floats
+
+_EXACT_UP_TO = 16  # 2**16 sign patterns; beyond that the permutation p is sampled
+_DIGITS = 9  # differences are compared at 1e-9 points: float noise must not break ties
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paired:
+    """Result for n differences [points]. NaN where not computable; `reason` says why ("" where everything is)."""
+
+    n: int
+    mean: float
+    sd: float
+    ci_low: float
+    ci_high: float
+    p_t: float
+    p_perm: float
+    p_wilcoxon: float
+    d_z: float
+    testable: bool
+    reason: str
+
+
+def paired(delta_S: Floats, rng: np.random.Generator, *, level: float = 0.95, constant: bool = False) -> Paired:
+    """Test whether the mean difference is zero.
+
+    delta_S: differences without missing values. The interval is Student's t, however wide it is at n = 3. With fewer
+    than two seeds there is no sd and nothing to test; with zero variance (all differences equal to 1e-9, or `constant`:
+    the counts behind them differ by the same amount) the t statistic does not exist: "not testable", never p = 0.
+    `rng` draws sign flips only for n > 16; below, all 2**n patterns are used. sd has divisor n - 1.
+    """
+    assert not np.isnan(delta_S).any(), "missing pairs are dropped by the caller, by name"
+    n, rounded_S = len(delta_S), np.round(delta_S, _DIGITS)
+    mean = float(delta_S.mean()) if n else math.nan
+    if n < 2:
+        return _untestable(n, mean, math.nan, "no pair" if n == 0 else "one pair: no sd, nothing to test")
+    sd = float(delta_S.std(ddof=1))
+    if constant or np.ptp(rounded_S) == 0:
+        return _untestable(n, mean, 0.0, "not testable: the differences have zero variance")
+    t_test = stats.ttest_1samp(delta_S, 0.0)
+    interval = t_test.confidence_interval(level)
+    return Paired(
+        n=n,
+        mean=mean,
+        sd=sd,
+        ci_low=float(interval.low),
+        ci_high=float(interval.high),
+        p_t=float(t_test.pvalue),
+        p_perm=sign_flip_p(rounded_S, rng),
+        p_wilcoxon=float(stats.wilcoxon(rounded_S, method="auto").pvalue),
+        d_z=mean / sd,
+        testable=True,
+        reason="",
+    )
+
+
+def sign_flip_p(delta_S: Floats, rng: np.random.Generator) -> float:
+    """Give the two-sided sign-flip permutation p of the mean, exact for n <= 16."""
+    resamples = np.inf if len(delta_S) <= _EXACT_UP_TO else 20_000
+    result = stats.permutation_test(
+        (delta_S,), np.mean, permutation_type="samples", vectorized=True, n_resamples=resamples, rng=rng
+    )
+    return float(result.pvalue)
+
+
+def smallest_p(n: int) -> float:
+    """Give the smallest two-sided p that n sign flips (permutation or Wilcoxon) can reach: 2 / 2**n, at most 1."""
+    return min(1.0, 2.0 ** (1 - n))
+
+
+def _untestable(n: int, mean: float, sd: float, reason: str) -> Paired:
+    nan = math.nan
+    return Paired(
+        n=n,
+        mean=mean,
+        sd=sd,
+        ci_low=nan,
+        ci_high=nan,
+        p_t=nan,
+        p_perm=nan,
+        p_wilcoxon=nan,
+        d_z=nan,
+        testable=False,
+        reason=reason,
+    )
