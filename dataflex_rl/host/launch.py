@@ -1,0 +1,36 @@
+"""The training process: `python -m dataflex_rl.host.launch RECORD` runs verl on the configuration of a record.
+
+It is started by `dataflex_rl.run` in a process group of its own, with its output in the record's log.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType
+
+
+def main(argv: list[str]) -> int:
+    """Train; the exit code is 0 if verl's loop returned."""
+    signal.signal(signal.SIGTERM, _stop)
+    warnings.filterwarnings("ignore", message=".* engine is not available.*")
+    import ray
+    from omegaconf import OmegaConf
+    from verl.trainer.main_ppo import TaskRunnerV1, run_ppo
+
+    config = OmegaConf.load(Path(argv[0]) / "config.yaml")
+    try:
+        run_ppo(config, task_runner_class=TaskRunnerV1)
+    finally:
+        ray.shutdown()
+    return 0
+
+
+def _stop(signum: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + signum)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,119 @@
+"""Between the trainer and the run record: metrics lines, per-item evaluations, the decision trace.
+
+Order of writing at the last step: checkpoint, evaluation, prompt-stream digest, metrics line. So a record whose last
+line is there has everything, and one whose last line is missing is continued from an earlier checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from dataflex_rl.record import (
+    MetricsLog,
+    RunRecord,
+    cut_metrics,
+    has_evaluation,
+    mark_checkpoint,
+    update_manifest,
+    update_status,
+    write_evaluation,
+)
+
+
+class Logbook:
+    """The run record of one training process; without `run_dir` in the configuration it writes nothing."""
+
+    def __init__(self, folder: str | None) -> None:
+        self._record = RunRecord(Path(folder)) if folder else None
+        self._metrics: MetricsLog | None = None
+        self._steps = 0
+
+    @classmethod
+    def open(cls, config: DictConfig) -> Logbook:
+        """Return the logbook of a run."""
+        return cls(OmegaConf.select(config, "run_dir"))
+
+    def begin(self, *, step: int, steps: int) -> None:
+        """Start or continue at a step: what the record holds beyond it is cut off."""
+        self._steps = steps
+        if self._record is None:
+            return
+        cut_metrics(self._record, step)
+        _cut_trace(self._record.trace, step)
+        self._metrics = MetricsLog(self._record)
+        update_status(self._record, step=step, phase="train")
+
+    def phase(self, name: str) -> None:
+        """Say what the run is doing."""
+        if self._record is not None:
+            update_status(self._record, phase=name)
+
+    def metrics(self, step: int, data: Mapping[str, Any]) -> None:
+        """Append the line of a step. Step 0 (verl logs the untrained model's validation there) has no line."""
+        if self._metrics is None or step == 0:
+            return
+        assert self._record is not None
+        self._metrics.append(step, data)
+        update_status(self._record, step=step)
+
+    def evaluation(self, items: Sequence[Mapping[str, Any]], *, step: int) -> None:
+        """Write the items of the untrained (step 0) or the trained model (last step); others are only in the metrics."""
+        if self._record is None or step not in (0, self._steps):
+            return
+        phase = "untrained" if step == 0 else "trained"
+        if phase == "untrained" and has_evaluation(self._record, phase):
+            return
+        write_evaluation(self._record, [{**item, "phase": phase} for item in items], steps=step)
+
+    def trace(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Append one line per response, the decisions of a step."""
+        if self._record is None or not rows:
+            return
+        with self._record.trace.open("a", encoding="utf-8") as file:
+            file.write("".join(json.dumps({"step": step, **row}) + "\n" for row in rows))
+
+    def digest(self, step: int, digest: Mapping[str, Any]) -> None:
+        """Record the digests of the whole prompt stream, at the last step."""
+        if self._record is not None and step == self._steps:
+            update_manifest(self._record, prompt_stream_digest=dict(digest))
+
+    def checkpoint(self, step: int) -> None:
+        """Declare a checkpoint complete, after verl wrote all of it."""
+        if self._record is not None:
+            mark_checkpoint(self._record, step)
+
+    def wrap(self, tracking: Any) -> RecordingLogger:
+        """Return verl's logger, preceded by this logbook."""
+        return RecordingLogger(self, tracking)
+
+
+class RecordingLogger:
+    """verl's Tracking interface (log, finish): the record first, then verl's own backends."""
+
+    def __init__(self, book: Logbook, tracking: Any) -> None:
+        self._book = book
+        self._tracking = tracking
+
+    def log(self, data: Mapping[str, Any], step: int, backend: Any = None) -> None:
+        """Write one step."""
+        self._book.metrics(step, data)
+        self._tracking.log(data=data, step=step, backend=backend)
+
+    def finish(self, exit_code: int = 0) -> None:
+        """Close verl's backends."""
+        self._tracking.finish(exit_code=exit_code)
+
+
+def _cut_trace(path: Path, step: int) -> None:
+    """Drop trace lines after a step, and a last line that a kill left in part."""
+    if not path.exists():
+        return
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
+    part = path.with_suffix(".tmp")
+    part.write_text("".join(f"{line}\n" for line in whole if json.loads(line)["step"] <= step), encoding="utf-8")
+    part.replace(path)

@@ -1,0 +1,43 @@
+"""Puts our parts into verl's registries. Called once per process, by the plugin."""
+
+from __future__ import annotations
+
+import os
+
+from verl.plugin.platform import platform_manager
+
+from dataflex_rl.host.platform import PlatformCPU
+
+
+def register_platform() -> None:
+    """Offer the CPU platform, and take it where verl already fell back to a platform that is not there."""
+    registry = platform_manager.PlatformRegistry
+    if registry.get("cpu") is None:
+        registry.register(platform="cpu")(PlatformCPU)
+    wanted = os.environ.get("VERL_PLATFORM", "").strip().lower()
+    current = platform_manager._current_platform
+    if current is not None and wanted in ("", "cpu") and not current.is_platform_available(use_smi_check=True):
+        platform_manager.set_platform(PlatformCPU())
+
+
+def register_all() -> None:
+    """Register platform, engines, rollout server, agent loop and trainers. The platform first: verl reads it at import."""
+    register_platform()
+    from verl.workers.rollout.base import _ROLLOUT_REGISTRY
+    from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry
+
+    from dataflex_rl.host.engines import register_engines
+    from dataflex_rl.host.rollout import ROLLOUT_NAME
+
+    def load_replica() -> type[RolloutReplica]:
+        from dataflex_rl.host.rollout.replica import DataflexReplica
+
+        return DataflexReplica
+
+    register_engines()
+    RolloutReplicaRegistry.register(ROLLOUT_NAME, load_replica)
+    _ROLLOUT_REGISTRY[ROLLOUT_NAME, "async"] = "dataflex_rl.host.rollout.adapter.DataflexRollout"
+
+    import dataflex_rl.host.agent_loop
+    import dataflex_rl.host.native
+    import dataflex_rl.host.trainer  # noqa: F401

@@ -1,0 +1,48 @@
+"""Our part of a checkpoint: `dataflex.pt` beside verl's files, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dataflex_rl.errors import ConfigError
+
+FILE = "dataflex.pt"
+SCHEMA = 1
+
+
+def save_state(folder: Path, state: dict[str, Any]) -> None:
+    """Write the state into a checkpoint folder, creating it; call before verl moves its tracker to this step."""
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / f".{FILE}.tmp"
+    torch.save({"schema": SCHEMA, **state}, part)
+    os.replace(part, folder / FILE)
+
+
+def load_state(folder: Path) -> dict[str, Any]:
+    """Return the state of a checkpoint.
+
+    Raises:
+        ConfigError: the checkpoint was not written by a dataflex trainer.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise ConfigError(f"checkpoint {folder} has no {FILE}: it was not written by trainer_mode=dataflex_sync")
+    state: dict[str, Any] = torch.load(path, weights_only=True)
+    return state
+
+
+def check_fingerprint(state: dict[str, Any], fingerprint: str, folder: Path) -> None:
+    """Refuse to continue a checkpoint on other data: its position in the prompt stream would mean other prompts.
+
+    Raises:
+        ConfigError: the fingerprints differ.
+    """
+    if state["fingerprint"] != fingerprint:
+        raise ConfigError(
+            f"checkpoint {folder} was trained on data with fingerprint {state['fingerprint']}, but data.train_files has "
+            f"{fingerprint}; resume with the same data, or start a new run"
+        )

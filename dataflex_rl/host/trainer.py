@@ -1,0 +1,183 @@
+"""verl's synchronous trainer with a data policy, a counted prompt feed and a run record.
+
+`dataflex_sync` is verl's own `PPOTrainerSync` with these differences, each at a hook verl calls anyway: prompts get
+stable uids (`_fetch_one_gen_batch`), batches come in a fixed order (`_build_replay_buffer`), the policy weighs the batch
+after the advantages (`_compute_advantage`), validation results are kept per item (`_val_metrics_update`), and our state
+is saved with verl's checkpoint. With `uniform` none of them changes a number verl computes.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf, open_dict
+from tensordict import TensorDict
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
+from verl.trainer.ppo.v1.trainer_base import register_trainer
+from verl.utils import tensordict_utils as tu
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.host import agent_loop
+from dataflex_rl.host.feed import PromptLedger
+from dataflex_rl.host.logbook import Logbook
+from dataflex_rl.host.native import SyncOnAnyDevice
+from dataflex_rl.host.policy_step import PolicyStep, host_facts
+from dataflex_rl.host.replay import OrderedReplayBuffer
+from dataflex_rl.host.state import check_fingerprint, load_state, save_state
+from dataflex_rl.host.validation import read_items
+from dataflex_rl.policy import Policy, split_block
+from dataflex_rl.seeding import dataset_fingerprint
+
+logger = logging.getLogger(__name__)
+
+
+@register_trainer("dataflex_sync")
+class DataflexSyncTrainer(SyncOnAnyDevice):
+    """verl's sync trainer with a data policy (configuration block `dataflex`)."""
+
+    def __init__(self, config: DictConfig) -> None:
+        block = OmegaConf.to_container(config.dataflex, resolve=True) if "dataflex" in config else {}
+        policy_block, mixer_block = split_block(block)
+        self.policy = Policy.from_config(policy_block)
+        self.policy.check(host_facts(config))
+        if config.algorithm.filter_groups.enable:
+            raise ConfigError(
+                "algorithm.filter_groups.enable=true would be dropped by this trainer; use actuator=difffilter"
+            )
+        _use_our_agent_loop(config)
+        self.ledger = PromptLedger()
+        self.book = Logbook.open(config)
+        self._domain_key = str(mixer_block.get("domain_key", "domain"))
+        self._skip_update = False
+        super().__init__(config)
+
+    # ------------------------------------------------------------------ set-up
+
+    def _build_replay_buffer(self) -> ReplayBuffer:
+        custom = self.config.trainer.v1.sampler.get("custom_sampler") or {}
+        if custom.get("path"):
+            return super()._build_replay_buffer()
+        sampler = self.config.trainer.v1.sampler
+        buffer = OrderedReplayBuffer(
+            trainer_mode="sync",
+            trainer_config=self.config.trainer.v1.get("sync", {}),
+            max_off_policy_threshold=sampler.max_off_policy_threshold,
+            max_off_policy_strategy=sampler.max_off_policy_strategy,
+            sampler_kwargs=sampler.sampler_kwargs,
+            refill_fn=self._add_prompts_to_generate,
+        )
+        buffer.on_validation = self._collect_items
+        return buffer
+
+    def _init_dataloader(self) -> None:
+        super()._init_dataloader()
+        columns = self.train_dataset.dataframe.column_names
+        self._domain_column = self._domain_key if self._domain_key in columns else "data_source"
+        if self._domain_column != self._domain_key:
+            logger.warning("train data has no column %r; domains are taken from 'data_source'", self._domain_key)
+        self._fingerprint = dataset_fingerprint(
+            _files(self.config.data.train_files),
+            prompt_column=self.config.data.prompt_key,
+            domain_column=self._domain_column,
+        )
+        correction = self.config.algorithm.get("rollout_correction") or {}
+        self._policy_step = PolicyStep(
+            self.policy, domain_column=self._domain_column, has_is_weights=correction.get("rollout_is") is not None
+        )
+
+    # ------------------------------------------------------------------ a step
+
+    def _fetch_one_gen_batch(self) -> TensorDict:
+        batch = super()._fetch_one_gen_batch()
+        prompts = batch["raw_prompt"]
+        uids = self.ledger.take(
+            [list(prompts[i]) for i in range(len(batch))], [str(name) for name in batch[self._domain_column]]
+        )
+        tu.assign_non_tensor_stack(batch, "uid", uids)
+        return batch
+
+    def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
+        batch = super()._compute_advantage(batch, metrics)
+        decision = self._policy_step(batch, step=self.global_steps)
+        metrics.update(decision.metrics)
+        self.book.trace(self.global_steps, decision.trace)
+        self._skip_update = decision.skip_update
+        return batch
+
+    def _update_actor(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
+        return batch if self._skip_update else super()._update_actor(batch, metrics)
+
+    # ------------------------------------------------------------------ evaluation and records
+
+    def on_validate_begin(self) -> None:
+        """Start collecting the items of a validation."""
+        self._items: list[dict[str, Any]] = []
+        self.book.phase("untrained" if self.global_steps == 0 else "evaluate")
+        super().on_validate_begin()
+
+    def on_validate_end(self) -> None:
+        """Put the items into the record."""
+        super().on_validate_end()
+        self.book.evaluation(self._items, step=self.global_steps)
+        self.book.phase("train")
+
+    def _collect_items(self, batch: KVBatchMeta) -> None:
+        columns = self.val_dataset.dataframe.column_names
+        self._items += read_items(
+            batch,
+            domain_column=self._domain_key if self._domain_key in columns else None,
+            response_length=self.config.actor_rollout_ref.rollout.response_length,
+        )
+
+    @property
+    def logger(self) -> Any:
+        """verl's Tracking, preceded by the run record."""
+        return self._logger
+
+    @logger.setter
+    def logger(self, tracking: Any) -> None:
+        self._logger = self.book.wrap(tracking)
+
+    def _save_checkpoint(self) -> None:
+        state = {"policy": self.policy.state_dict(), "feed": self.ledger.state_dict(), "fingerprint": self._fingerprint}
+        save_state(self._checkpoint_folder(), state)
+        super()._save_checkpoint()
+        self.book.checkpoint(self.global_steps)
+
+    def _load_checkpoint(self) -> None:
+        super()._load_checkpoint()
+        if self.global_steps > 0:
+            folder = self._checkpoint_folder()
+            state = load_state(folder)
+            check_fingerprint(state, self._fingerprint, folder)
+            self.policy.load_state_dict(state["policy"])
+            self.ledger.load_state_dict(state["feed"])
+        self.book.begin(step=self.global_steps, steps=self.total_training_steps)
+
+    def _checkpoint_folder(self) -> Path:
+        trainer = self.config.trainer
+        if trainer.resume_mode == "resume_path" and f"global_step_{self.global_steps}" in str(trainer.resume_from_path):
+            return Path(trainer.resume_from_path)
+        return Path(trainer.default_local_dir) / f"global_step_{self.global_steps}"
+
+    def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        super()._compute_metrics(batch, metrics, *args, **kwargs)
+        self.book.digest(self.global_steps, self.ledger.digest.state_dict())
+
+
+def _use_our_agent_loop(config: DictConfig) -> None:
+    """Put the seeded agent loop where verl's default stands; what a user chose stays."""
+    agent = config.actor_rollout_ref.rollout.agent
+    with open_dict(config):
+        if agent.default_agent_loop == "single_turn_agent":
+            agent.default_agent_loop = agent_loop.AGENT_LOOP
+        if not agent.get("agent_loop_manager_class"):
+            agent.agent_loop_manager_class = agent_loop.MANAGER
+
+
+def _files(value: Any) -> list[str]:
+    """Return verl's `train_files`, one path or a list, as a list."""
+    return [str(value)] if isinstance(value, str) else [str(item) for item in value]

@@ -1,0 +1,52 @@
+"""verl's own checks of a configuration, before Ray starts."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from dataflex_rl.errors import ConfigError
+
+
+def validate(config: DictConfig) -> None:
+    """Run verl's `validate_config`, build its actor, critic and rollout dataclasses, and mount the policy.
+
+    Nothing is printed and the configuration is left as it is.
+
+    Raises:
+        ConfigError: whatever verl or the policy refuses, in one line.
+    """
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        from verl.trainer.ppo.utils import need_critic, need_reference_policy
+        from verl.utils.config import omega_conf_to_dataclass, validate_config
+
+        from dataflex_rl.host.policy_step import host_facts
+        from dataflex_rl.policy import Policy, split_block
+
+        copy = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
+        try:
+            _check_sampling(copy)
+            policy_block, _ = split_block(OmegaConf.to_container(copy.dataflex))
+            Policy.from_config(policy_block).check(host_facts(copy))
+            validate_config(copy, need_reference_policy(copy), need_critic(copy))
+            omega_conf_to_dataclass(copy.actor_rollout_ref.rollout)
+        except ConfigError:
+            raise
+        except (AssertionError, ValueError, TypeError, NotImplementedError, OmegaConfBaseException) as error:
+            line = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise ConfigError(f"verl refuses the configuration: {line}") from error
+
+
+def _check_sampling(config: DictConfig) -> None:
+    """Refuse what verl would drop silently with our sampler."""
+    if config.algorithm.filter_groups.enable:
+        raise ConfigError(
+            "algorithm.filter_groups.enable=true would be dropped by verl with this trainer; use actuator=difffilter"
+        )
+    if config.data.train_max_samples not in (-1, None) and config.data.seed is None:
+        raise ConfigError("data.train_max_samples without data.seed draws an unseeded subset; set seed")

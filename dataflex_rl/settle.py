@@ -1,0 +1,106 @@
+"""From a composed configuration to one that is checked and complete: names, paths, seed, policy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.naming import check_name, method_name
+from dataflex_rl.policy import Policy, split_block
+from dataflex_rl.record import check_writable, record_path
+from dataflex_rl.seeding import parse_seed
+from dataflex_rl.sources import check_files, check_model, is_ready, to_build
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run would do. Tokens are an upper bound: every prompt and response at its longest."""
+
+    method: str
+    scorer: str
+    actuator: str
+    mixer: str
+    model: str
+    task: str
+    host: str
+    seed: int
+    steps: int
+    prompts_per_step: int
+    responses_per_prompt: int
+    prompts: int
+    responses: int
+    tokens_at_most: int
+    run_dir: str
+    model_path: str
+    train_files: str
+    to_prepare: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        return asdict(self)
+
+
+def settle(config: DictConfig) -> Plan:
+    """Check the configuration without verl, fill in names and the record's folder, and return the plan.
+
+    Raises:
+        ConfigError: anything that would make the run wrong or impossible.
+    """
+    with open_dict(config):
+        config.seed = parse_seed(config.seed)
+        block = OmegaConf.to_container(config.dataflex, resolve=True)
+        assert isinstance(block, dict)
+        policy_block, _ = split_block(block)
+        Policy.from_config(policy_block)
+        config.method_name = check_name("method_name", config.get("method_name") or method_name(block))
+        if config.run_dir is None:
+            config.run_dir = str(
+                record_path(
+                    config.runs_dir,
+                    sweep=check_name("sweep", config.sweep),
+                    model=check_name("model_name", config.model_name),
+                    task=check_name("task_name", config.task_name),
+                    method=config.method_name,
+                    seed=config.seed,
+                )
+            )
+    check_model(config)
+    check_files(config)
+    if not config.dry_run:
+        check_writable(config.runs_dir)
+    return make_plan(config, block)
+
+
+def make_plan(config: DictConfig, block: dict[str, Any]) -> Plan:
+    """Return the plan of a settled configuration."""
+    steps = config.trainer.total_training_steps
+    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
+        raise ConfigError(f"trainer.total_training_steps={steps!r}: wanted an integer >= 1 [steps]")
+    per_step, group = int(config.data.train_batch_size), int(config.actor_rollout_ref.rollout.n)
+    longest = int(config.data.max_prompt_length) + int(config.data.max_response_length)
+    builds = to_build(config)
+    names = {part: str((block.get(part) or {}).get("name") or "none") for part in ("scorer", "actuator", "mixer")}
+    if block.get("chain"):
+        names["scorer"] = " > ".join(str((link.get("scorer") or {}).get("name")) for link in block["chain"])
+        names["actuator"] = " > ".join(str(link["actuator"]["name"]) for link in block["chain"])
+    return Plan(
+        method=config.method_name,
+        **names,
+        model=config.model_name,
+        task=config.task_name,
+        host=config.host.name,
+        seed=config.seed,
+        steps=steps,
+        prompts_per_step=per_step,
+        responses_per_prompt=group,
+        prompts=steps * per_step,
+        responses=steps * per_step * group,
+        tokens_at_most=steps * per_step * group * longest,
+        run_dir=config.run_dir,
+        model_path=str(config.actor_rollout_ref.model.path),
+        train_files=str(config.data.train_files),
+        to_prepare=[] if is_ready(builds) else sorted(set(builds.values())),
+    )
