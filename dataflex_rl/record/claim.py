@@ -179,3 +179,25 @@ def _runs(pid: int, start: float) -> bool:
         return bool(abs(process.create_time() - start) < _START_SLACK and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def supervisor_alive(record: RunRecord) -> bool:
+    """Say whether the process that made the claim lives; the processes it added may outlive it for a moment."""
+    try:
+        handle = os.open(record.claim, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        holder = _read_holder(handle)
+    finally:
+        os.close(handle)
+    return holder is not None and _alive({**holder, "processes": holder["processes"][:1]})
+
+
+def join_claim(record: RunRecord) -> None:
+    """Let the claim on a record last until this process, too, has ended; without a claim nothing happens."""
+    with _locked(record.claim) as handle:
+        holder = _read_holder(handle)
+        if holder is not None:
+            holder["processes"].append(_identity(os.getpid()))
+            _write_holder(handle, holder)

@@ -1,0 +1,73 @@
+"""What `dataflex-rl doctor` asks in processes of their own: a broken library must not take the doctor down.
+
+Each probe returns plain JSON. None of the libraries is imported by importing this module.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+MARK = "dataflex-doctor:"  # before a probe's answer, among what its imports print
+INTERFACE = (  # what of verl the host package subclasses or registers in
+    "verl.trainer.ppo.v1.trainer_base:PPOTrainer",
+    "verl.trainer.ppo.v1.trainer_base:register_trainer",
+    "verl.trainer.ppo.v1.trainer_base:TRAINER_REGISTRY",
+    "verl.trainer.ppo.v1.trainer_sync:PPOTrainerSync",
+    "verl.trainer.ppo.v1.replay_buffer:ReplayBuffer",
+    "verl.plugin.platform.platform_manager:PlatformRegistry",
+    "verl.workers.engine:EngineRegistry",
+    "verl.workers.rollout.replica:RolloutReplicaRegistry",
+    "verl.workers.rollout.base:_ROLLOUT_REGISTRY",
+)
+
+
+def answer(probe: Callable[[], dict[str, Any]]) -> None:
+    """Print what a probe found, for `_probe` to read."""
+    print(f"\n{MARK}{json.dumps(probe())}", flush=True)
+
+
+def probe_torch() -> dict[str, Any]:
+    """Return the accelerators torch sees, by name."""
+    cuda = importlib.import_module("torch").cuda
+    return {"devices": [f"cuda:{n} {cuda.get_device_name(n)}" for n in range(cuda.device_count())]}
+
+
+def probe_driver() -> dict[str, Any]:
+    """Return the missing names of verl's interface, and the registration as the training process will see it."""
+    missing = list(_missing(INTERFACE))
+    return {"missing": missing, **(registration() if not missing else {"trainers": [], "status": "see verl interface"})}
+
+
+def _missing(names: Iterable[str]) -> Iterator[str]:
+    """Yield each name `module:attribute` that cannot be imported, with the reason."""
+    for name in names:
+        module, _, attribute = name.partition(":")
+        try:
+            getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            yield f"{module}.{attribute} ({' '.join(str(error).split())})"
+
+
+def registration() -> dict[str, Any]:
+    """Return verl's trainers and the plugin's own word, in this process."""
+    importlib.import_module("verl")
+    registry = importlib.import_module("verl.trainer.ppo.v1.trainer_base").TRAINER_REGISTRY
+    plugin = sys.modules.get("dataflex_rl.plugin")
+    status = "verl did not load the plugin" if plugin is None else str(getattr(plugin, "STATUS", "it did not finish"))
+    return {"trainers": sorted(registry), "status": status}
+
+
+def probe_worker() -> dict[str, Any]:
+    """Return `registration` as a worker of a private Ray instance sees it."""
+    ray = importlib.import_module("ray")
+    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        value = ray.get(ray.remote(num_cpus=1)(registration).remote())
+    finally:
+        ray.shutdown()
+    assert isinstance(value, dict)
+    return value
