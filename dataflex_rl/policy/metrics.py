@@ -1,0 +1,183 @@
+"""What is logged per step, over all data and per domain. Every key starts with `dataflex/`.
+
+Counts are over real data. Shares of responses and tokens have the live responses (real, with tokens) below the line;
+`reward_all` and the group shares count every real response, as the verifier did. A key whose value would be 0/0 is left
+out: `reward_effective` when every weight is 0, everything per response when the batch has no live response.
+
+- kept_frac, kept_token_frac, kept_group_frac [share]; each also `/<domain>`
+- dropped/<reason> [responses]
+- weight_mean, weight_std over responses (of a response's mean token weight); weight_min, weight_max,
+  weight_token_std over tokens that are data
+- ess = (sum w)^2 / (B sum w^2) [share]; grad_scale = mean weight over tokens
+- groups [count]; groups_all_solved, groups_all_failed, groups_mixed, groups_constant (rewards equal but for float
+  noise) [share]
+- reward_all, reward_effective = sum w R / sum w; each also `/<domain>`
+- tokens_generated (tokens of mask 1), tokens_trained (of weight above 0), tokens_dropped (the difference) [tokens]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dataflex_rl.batch import REWARD_NOISE, Batch
+from dataflex_rl.segments import chunks, masked_sum_B
+
+PREFIX = "dataflex/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """Weights of a batch, summed up per response: mean over its tokens, and the extremes of its tokens."""
+
+    mean_B: Tensor
+    kept_B: Tensor
+    low: float
+    high: float
+    token_std: float
+    trained_B: Tensor
+
+
+def summarize(batch: Batch, weight_B: Tensor, factor_N: Tensor | None, keep_B: Tensor | None) -> Weights:
+    """Sum up `weight_B` (times `factor_N`); 0 outside the live responses. O(responses) memory."""
+    live_B, length_B = batch.live_B, batch.length_B
+    kept_B = live_B if keep_B is None else keep_B
+    if factor_N is None:
+        live = weight_B[live_B]
+        low, high = (float(live.min()), float(live.max())) if live.numel() else (0.0, 0.0)
+        square_sum = float((weight_B.square() * length_B).sum())
+        mean_B, trained_B = weight_B, torch.where(weight_B > 0, length_B, 0)
+    else:
+        low, high, square_sum, trained_B = _token_range(batch, weight_B, factor_N)
+        mean_B = weight_B * masked_sum_B(factor_N, batch.mask_N, batch.offset_B1) / length_B.clamp(min=1)
+    tokens = max(int(length_B.sum()), 1)
+    mean = float((mean_B * length_B).sum()) / tokens
+    token_std = max(square_sum / tokens - mean * mean, 0.0) ** 0.5
+    return Weights(mean_B=mean_B, kept_B=kept_B, low=low, high=high, token_std=token_std, trained_B=trained_B)
+
+
+def step_metrics(batch: Batch, weights: Weights) -> dict[str, float]:
+    """The metrics of one step (see the module's list), without the group shares and the drop counts."""
+    live_B, length_B, reward_B = batch.live_B, batch.length_B, batch.outcome_B
+    count_B = torch.stack(
+        [
+            live_B.double(), weights.kept_B.double(), length_B.double(), length_B.double() * weights.kept_B,
+            batch.real_B.double(), torch.where(batch.real_B, reward_B, 0.0), weights.mean_B,
+            weights.mean_B * torch.where(batch.real_B, reward_B, 0.0),
+        ]
+    )  # fmt: skip
+    out = _shares(count_B.sum(1), "")
+    group_domain_G = None
+    if batch.domain is not None:
+        sums = torch.zeros(count_B.shape[0], len(batch.domains), dtype=torch.float64, device=count_B.device)
+        sums.index_add_(1, batch.domain_B, count_B)
+        for index, name in enumerate(batch.domains):
+            out |= _shares(sums[:, index], f"/{name}")
+        group_domain_G = torch.zeros(batch.n_groups, dtype=torch.int64, device=count_B.device)
+        group_domain_G[batch.group_B[batch.real_B]] = batch.domain_B[batch.real_B]
+    out |= _kept_groups(batch, weights.kept_B, group_domain_G)
+    out |= _weight_stats(batch, weights)
+    generated, trained = float(length_B.sum()), float(weights.trained_B.sum())
+    out |= {"tokens_generated": generated, "tokens_trained": trained, "tokens_dropped": generated - trained}
+    return {PREFIX + key: value for key, value in out.items()}
+
+
+def group_metrics(batch: Batch, outcome_B: Tensor, threshold: float) -> dict[str, float]:
+    """Shares of groups all solved, all failed, mixed (by outcome > threshold) and constant; over real responses."""
+    real_B = batch.real_B
+    group_B, value_B = batch.group_B[real_B], outcome_B[real_B]
+    size_G = torch.bincount(group_B, minlength=batch.n_groups)
+    seen_G = size_G > 0
+    groups = int(seen_G.sum())
+    if groups == 0:
+        return {PREFIX + "groups": 0.0}
+    solved_G = torch.bincount(group_B[value_B > threshold], minlength=batch.n_groups)
+    low_G = torch.full((batch.n_groups,), float("inf"), dtype=torch.float64, device=value_B.device)
+    high_G = -low_G
+    low_G.scatter_reduce_(0, group_B, value_B, reduce="amin")
+    high_G.scatter_reduce_(0, group_B, value_B, reduce="amax")
+    slack_G = REWARD_NOISE * torch.maximum(low_G.abs(), high_G.abs()).clamp(min=1.0)
+    counts = {
+        "groups_all_solved": (solved_G == size_G) & seen_G,
+        "groups_all_failed": (solved_G == 0) & seen_G,
+        "groups_mixed": (solved_G > 0) & (solved_G < size_G),
+        "groups_constant": (high_G - low_G <= slack_G) & seen_G,
+    }
+    shares = {PREFIX + key: int(which_G.sum()) / groups for key, which_G in counts.items()}
+    return {PREFIX + "groups": float(groups), **shares}
+
+
+def drop_metrics(reasons: Sequence[str], reason_B: Tensor, prefix: str = PREFIX) -> dict[str, float]:
+    """Number of responses dropped for each reason."""
+    count = torch.bincount(reason_B[reason_B >= 0], minlength=len(reasons)).tolist()
+    out: dict[str, float] = {}
+    for name, number in zip(reasons, count, strict=True):
+        out[f"{prefix}dropped/{name}"] = out.get(f"{prefix}dropped/{name}", 0.0) + float(number)
+    return out
+
+
+def _shares(sums: Tensor, suffix: str) -> dict[str, float]:
+    live, kept, tokens, kept_tokens, real, reward, weight, weighted = sums.tolist()
+    out: dict[str, float] = {}
+    if live > 0:
+        out[f"kept_frac{suffix}"] = kept / live
+        out[f"kept_token_frac{suffix}"] = kept_tokens / tokens
+    if real > 0:
+        out[f"reward_all{suffix}"] = reward / real
+    if weight > 0:
+        out[f"reward_effective{suffix}"] = weighted / weight
+    return out
+
+
+def _kept_groups(batch: Batch, kept_B: Tensor, group_domain_G: Tensor | None) -> dict[str, float]:
+    live_G = torch.bincount(batch.group_B[batch.live_B], minlength=batch.n_groups) > 0
+    kept_G = torch.bincount(batch.group_B[kept_B], minlength=batch.n_groups) > 0
+    out: dict[str, float] = {}
+    if live_G.any():
+        out["kept_group_frac"] = int(kept_G.sum()) / int(live_G.sum())
+    if group_domain_G is not None:
+        size = len(batch.domains)
+        live_D = torch.bincount(group_domain_G[live_G], minlength=size).tolist()
+        kept_D = torch.bincount(group_domain_G[kept_G], minlength=size).tolist()
+        for name, live, kept in zip(batch.domains, live_D, kept_D, strict=True):
+            if live:
+                out[f"kept_group_frac/{name}"] = kept / live
+    return out
+
+
+def _weight_stats(batch: Batch, weights: Weights) -> dict[str, float]:
+    live = weights.mean_B[batch.live_B]
+    if not live.numel():
+        return {}
+    square_sum = float(live.square().sum())
+    total = float(live.sum())
+    return {
+        "weight_mean": total / live.numel(),
+        "weight_std": float(live.std(correction=0)),
+        "weight_min": weights.low,
+        "weight_max": weights.high,
+        "weight_token_std": weights.token_std,
+        "ess": total * total / (live.numel() * square_sum) if square_sum > 0 else 0.0,
+        "grad_scale": float((weights.mean_B * batch.length_B).sum()) / float(batch.length_B.sum()),
+    }
+
+
+def _token_range(batch: Batch, weight_B: Tensor, factor_N: Tensor) -> tuple[float, float, float, Tensor]:
+    """(min, max, sum of squares) of the weights over tokens that are data, and how many are above 0 per response."""
+    low, high, square_sum = float("inf"), 0.0, 0.0
+    positive_B = torch.zeros_like(batch.length_B)
+    length_B = batch.offset_B1.diff()
+    for rows, tokens in chunks(batch.offset_B1):
+        size = tokens.stop - tokens.start
+        owner = torch.repeat_interleave(torch.arange(rows.start, rows.stop), length_B[rows], output_size=size)
+        data = (batch.mask_N[tokens] != 0).nonzero().squeeze(1)
+        owner = owner.to(data.device)[data]
+        weight = weight_B[owner] * factor_N[tokens][data]
+        if weight.numel():
+            low, high = min(low, float(weight.min())), max(high, float(weight.max()))
+            square_sum += float(weight.square().sum())
+            positive_B += torch.bincount(owner[weight > 0], minlength=batch.size)
+    return (low if low < float("inf") else 0.0), high, square_sum, positive_B

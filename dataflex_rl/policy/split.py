@@ -1,0 +1,161 @@
+"""A block as the public plugin writes it, brought to our names, and the mixer's part taken out."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.registry import lookup, names
+
+logger = logging.getLogger("dataflex_rl")
+
+ALIASES = {
+    "scorer": {"reward_difficulty": "reward", "group_solve_rate": "group_solve"},
+    "actuator": {
+        "threshold_band": "difffilter",
+        "topk_fraction": "topk",
+        "max_variance": "maxvar",
+        "difficulty_band": "diffband",
+        "advantage_reweight": "ar",
+        "per_advantage": "per",
+    },
+}
+ALIAS_DEFAULTS: dict[str, dict[str, Any]] = {"threshold_band": {"low": 0.0, "high": 1.0}}
+MIXERS = ("static", "reward_gap", "dump_ucb", "tscl")
+MIXER_DEFAULTS: dict[str, Any] = {
+    "name": "none", "params": {}, "scorer": None, "domains": None, "domain_key": "domain", "window": 50,
+    "warmup_step": 1, "update_step": 1, "oversample": 1.0,
+}  # fmt: skip
+MECHANISMS = ("reweight", "select", "mix")
+_TOP_MIXER_KEYS = ("domains", "domain_key", "window", "update_step")
+_TOP_KEYS = (
+    "scorer", "actuator", "chain", "mixer", "warmup_step", "shadow", "trace", "mechanism", "weight_kl",
+    "group_estimator",
+)  # fmt: skip
+
+
+def canonical(role: str, part: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return (our name, parameters) of a {name, params} mapping; an alias brings its defaults and is logged once."""
+    name, params = part["name"], part.get("params")
+    if params is not None and not isinstance(params, Mapping):
+        raise ConfigError(f"{role} {name!r}: params must be a mapping, got {params!r}")
+    ours = ALIASES.get(role, {}).get(name, name)
+    if ours != name:
+        _say_alias(role, name, ours)
+    return ours, {**ALIAS_DEFAULTS.get(name, {}), **(params or {})}
+
+
+def split_block(block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split the `dataflex` block into (policy block, mixer block), with the public plugin's spellings resolved.
+
+    `mechanism` is checked against the actuator's kind. A mixer that stands in `actuator` moves to the mixer block and
+    takes the scorer, `domains`, `domain_key`, `window`, `warmup_step` and `update_step` of the top with it. The mixer
+    block comes back with every default filled in; its values are checked where mixers are built.
+
+    Raises:
+        ConfigError: unknown key or mechanism, a mechanism that does not fit the actuator, or two mixers.
+    """
+    if not isinstance(block, Mapping):
+        raise ConfigError(f"dataflex must be a mapping, got {block!r}")
+    policy = copy.deepcopy(dict(block))
+    for key in policy:
+        if key not in _TOP_KEYS + _TOP_MIXER_KEYS:
+            raise ConfigError(f"dataflex has no key {key!r}; known: {', '.join(_TOP_KEYS)}")
+    mixer = _shape(policy.pop("mixer", None))
+    mechanism = policy.pop("mechanism", None)
+    top = {key: policy.pop(key) for key in _TOP_MIXER_KEYS if key in policy}
+    in_actuator = _part_name(policy.get("actuator")) in _mixer_names()
+    mixes = in_actuator or mechanism == "mix"
+    if top and not mixes and mechanism is None:
+        key = next(iter(top))
+        raise ConfigError(f"dataflex.{key} belongs to the mixer: write dataflex.mixer.{key}, or set mechanism: mix")
+    if in_actuator:
+        _move_actuator(policy, mixer)
+    if mixes and "warmup_step" in policy:
+        top["warmup_step"] = policy.pop("warmup_step")
+    _check_mechanism(mechanism, policy, mixer)
+    for key, value in top.items():
+        if mixer.get(key, value) not in (value, MIXER_DEFAULTS[key]):
+            raise ConfigError(f"dataflex.{key}={value!r} and dataflex.mixer.{key}={mixer[key]!r} disagree; keep one")
+        mixer[key] = value
+    return policy, {**MIXER_DEFAULTS, **mixer}
+
+
+def _move_actuator(policy: dict[str, Any], mixer: dict[str, Any]) -> None:
+    """Make the mixer that stands in `actuator` the mixer of the block."""
+    actuator, scorer = policy.pop("actuator"), policy.pop("scorer", None)
+    if mixer.get("name", "none") != "none":
+        raise ConfigError(f"actuator {actuator['name']!r} is a mixer, but mixer {mixer['name']!r} is set too; keep one")
+    for key in set(actuator) - {"name", "params"}:
+        if actuator[key] not in (None, "none", "zero"):
+            raise ConfigError(f"mixer {actuator['name']!r} in dataflex.actuator cannot have {key}={actuator[key]!r}")
+    mixer.update(name=actuator["name"], params=dict(actuator.get("params") or {}))
+    if _part_name(scorer) is not None:
+        name, params = canonical("scorer", scorer)
+        mixer["scorer"] = {"name": name, "params": params}
+
+
+def _check_mechanism(mechanism: object, policy: Mapping[str, Any], mixer: Mapping[str, Any]) -> None:
+    if mechanism is None:
+        return
+    if mechanism not in MECHANISMS:
+        raise ConfigError(f"unknown mechanism {mechanism!r}; known: {', '.join(MECHANISMS)}")
+    if policy.get("chain") is not None:
+        raise ConfigError(f"mechanism {mechanism!r} describes one actuator, but dataflex.chain is set; leave it out")
+    name = _part_name(policy.get("actuator"))
+    if mechanism == "mix":
+        if name is not None or mixer.get("name", "none") == "none":
+            raise ConfigError(f"mechanism 'mix' needs a mixer ({', '.join(_mixer_names())}), got actuator {name!r}")
+        return
+    ours = canonical("actuator", policy["actuator"])[0] if name is not None else None
+    kind = lookup("actuator", ours).kind if ours is not None else "mix" if mixer.get("name") else "uniform"
+    if kind != mechanism:
+        fits = [known for known in names("actuator") if lookup("actuator", known).kind == mechanism]
+        raise ConfigError(
+            f"mechanism {mechanism!r} does not fit actuator {name or mixer.get('name', 'none')!r} ({kind}); "
+            f"use one of {', '.join(fits)}"
+        )
+
+
+def _shape(mixer: object) -> dict[str, Any]:
+    """Check the mixer block's keys and name."""
+    if mixer is None:
+        return {}
+    if not isinstance(mixer, Mapping):
+        raise ConfigError(f"dataflex.mixer must be a mapping, got {mixer!r}")
+    for key in mixer:
+        if key not in MIXER_DEFAULTS:
+            raise ConfigError(f"dataflex.mixer has no key {key!r}; known: {', '.join(MIXER_DEFAULTS)}")
+    name = mixer.get("name") or "none"
+    if name != "none" and name not in _mixer_names():
+        raise unknown("mixer", name, ["none", *_mixer_names()])
+    if name == "none" and mixer.get("params"):
+        raise ConfigError(f"mixer is none, but parameters are given: {', '.join(mixer['params'])}")
+    scorer = mixer.get("scorer")
+    shaped = {**mixer, "name": name, "params": mixer.get("params") or {}}
+    if scorer is not None:
+        if _part_name(scorer) is None:
+            shaped["scorer"] = None
+        else:
+            ours, params = canonical("scorer", scorer)
+            shaped["scorer"] = {"name": ours, "params": params}
+    return shaped
+
+
+def _mixer_names() -> list[str]:
+    """The study's four and what is registered besides."""
+    return sorted({*MIXERS, *names("mixer")})
+
+
+def _part_name(part: object) -> str | None:
+    name = part.get("name") if isinstance(part, Mapping) else None
+    return None if name in (None, "none") else str(name)
+
+
+@cache
+def _say_alias(role: str, name: str, ours: str) -> None:
+    logger.info("%s %r is our %r", role, name, ours)
