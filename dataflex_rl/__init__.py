@@ -5,4 +5,24 @@ and masked response tokens of a jagged batch laid end to end (offsets in `offset
 A name without a suffix is a scalar.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataflex_rl.api import PolicyResult, apply_policy
+
 __version__ = "0.1.0"
+__all__ = ["PolicyResult", "__version__", "apply_policy"]
+
+# public name -> the module that has it, imported on first use: importing the package must stay cheap
+_LAZY = {"apply_policy": "dataflex_rl.api", "PolicyResult": "dataflex_rl.api"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from its module on first use."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LAZY[name]), name)

@@ -19,6 +19,7 @@ from dataflex_rl.policy.decision import Decision
 from dataflex_rl.policy.link import Link, Outcome, run_link
 from dataflex_rl.policy.split import split_block
 from dataflex_rl.policy.trace import trace_rows
+from dataflex_rl.scorers import GroupSolve
 from dataflex_rl.segments import masked_sum_B
 
 logger = logging.getLogger("dataflex_rl")
@@ -206,7 +207,7 @@ class Policy:
     def _solved(self, batch: Batch) -> tuple[Tensor, float]:
         """Outcome and threshold by which a group counts as solved: those of the policy's scorer where it has them."""
         for link in self.config.links:
-            if hasattr(link.scorer, "success_threshold"):
+            if isinstance(link.scorer, GroupSolve):
                 return batch.outcome(link.scorer.signal), link.scorer.success_threshold
         return batch.outcome_B, 0.5
 
