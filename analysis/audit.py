@@ -112,8 +112,9 @@ def audit_pair(block: Block, family: str, method: str, control: str, options: Op
 def _budget(a: Run, b: Run) -> list[str]:
     """Compare what both runs were given: prompts (cost.json) and the dataset (manifest), where both record them."""
     found = []
-    pairs = (("prompts", a.cost.get("prompts"), b.cost.get("prompts")),) + tuple(
-        (k, a.manifest.get(k), b.manifest.get(k)) for k in ("dataset_fingerprint",)
+    pairs = (
+        ("prompts", a.cost.get("prompts"), b.cost.get("prompts")),
+        *tuple((k, a.manifest.get(k), b.manifest.get(k)) for k in ("dataset_fingerprint",)),
     )
     for name, left, right in pairs:
         if left is not None and right is not None and left != right:

@@ -176,7 +176,7 @@ def _adjust(rows: list[Row], options: Options, *, across: bool) -> None:
         block = () if across and summary == DOMAIN_BALANCED else _block_key(row)
         groups.setdefault((row["family"], summary, *block), []).append(row)
     for (_, summary, *_), members in groups.items():
-        column, method = ("p_bh", "fdr_bh") if summary == "benchmark" else ("p_holm", "holm")
+        column, method = ("p_bh", "bh") if summary == "benchmark" else ("p_holm", "holm")
         p_F = adjusted(np.array([r["p_t"] for r in members]), method)
         for row, p in zip(members, p_F, strict=True):
             row[column] = float(p)

@@ -53,7 +53,11 @@ def micro(score_K: Floats, items_K: Sequence[int | None]) -> Floats:
 
 
 def all_summaries(
-    score_K: Floats, names: Sequence[str], domain_K: Sequence[str], items_K: Sequence[int | None], domains: Sequence[str]
+    score_K: Floats,
+    names: Sequence[str],
+    domain_K: Sequence[str],
+    items_K: Sequence[int | None],
+    domains: Sequence[str],
 ) -> dict[str, Floats]:
     """Give every summary and every domain score by name, the primary one first; K is reduced.
 

@@ -1,12 +1,12 @@
 """Sources to one checked frame.
 
-    frame          Run, Score, Runs; ranges and duplicates
-    records        run records (a runs folder, a sweep, one run)
-    published      CSV files in the two published layouts
-    wandb_online   wandb:ENTITY/PROJECT through the public API
-    wandb_offline  offline-run-* folders as W&B leaves them on disk
-    metrics        learning and policy curves from metrics.jsonl
-    items          per-question results from eval_items.jsonl
+frame          Run, Score, Runs; ranges and duplicates
+records        run records (a runs folder, a sweep, one run)
+published      CSV files in the two published layouts
+wandb_online   wandb:ENTITY/PROJECT through the public API
+wandb_offline  offline-run-* folders as W&B leaves them on disk
+metrics        learning and policy curves from metrics.jsonl
+items          per-question results from eval_items.jsonl
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def _load_one(source: str) -> tuple[list[Run], list[str]]:
     if path.is_file():
         return published.load(path)
     if not path.is_dir():
-        raise AnalysisError(f"{source}: no such file or folder; wanted a runs folder, a CSV file or wandb:ENTITY/PROJECT")
+        raise AnalysisError(
+            f"{source}: no such file or folder; wanted a runs folder, a CSV file or wandb:ENTITY/PROJECT"
+        )
     if records.find(path):
         return records.load(path)
     if wandb_offline.find(path):

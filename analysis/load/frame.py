@@ -87,8 +87,19 @@ class Runs:
     def frame(self) -> pd.DataFrame:
         """Give the long frame (COLUMNS), one row per run, phase and benchmark."""
         rows = [
-            (*run.block, run.method, run.seed, phase, s.benchmark, s.domain, s.correct, s.total, s.accuracy)
-            + (run.run_id, run.source)
+            (
+                *run.block,
+                run.method,
+                run.seed,
+                phase,
+                s.benchmark,
+                s.domain,
+                s.correct,
+                s.total,
+                s.accuracy,
+                run.run_id,
+                run.source,
+            )
             for run in self.runs
             for phase, scores in (("untrained", run.untrained), ("trained", run.trained))
             for s in scores

@@ -41,12 +41,12 @@ def load(path: Path) -> tuple[list[Run], list[str]]:
     summary = set(_SUMMARY_COLUMNS) <= set(header)
     keys = _SUMMARY_COLUMNS if summary else _RUN_COLUMNS
     benchmarks = _benchmark_columns(path, header, keys, summary)
-    runs = [
-        (_summary_run if summary else _study_run)(path, line, row, benchmarks) for line, row in rows
-    ]
+    runs = [(_summary_run if summary else _study_run)(path, line, row, benchmarks) for line, row in rows]
     notes = _blank_notes(path, runs) + _unused_notes(path, runs)
     if summary:
-        notes.append(f"{path.name}: column 'math' is not math500 (no multiples of 0.2): summary 'six' here uses it instead")
+        notes.append(
+            f"{path.name}: column 'math' is not math500 (no multiples of 0.2): summary 'six' here uses it instead"
+        )
     return runs, notes
 
 
@@ -67,7 +67,9 @@ def _read(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
         if not any(c.strip() for c in cells):
             continue
         if len(cells) != len(header):
-            raise AnalysisError(f"{path}: row {reader.line_num}: {len(cells)} cells, wanted {len(header)} as in the header")
+            raise AnalysisError(
+                f"{path}: row {reader.line_num}: {len(cells)} cells, wanted {len(header)} as in the header"
+            )
         rows.append((reader.line_num, dict(zip(header, (c.strip() for c in cells), strict=True))))
     if not rows:
         raise AnalysisError(f"{path}: no run below the header")

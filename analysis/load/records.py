@@ -68,7 +68,9 @@ def build(
     """Make a Run of a record's parts; `where` names the evaluation in errors."""
     benchmarks = evaluation.get("benchmarks")
     if not isinstance(benchmarks, dict) or not benchmarks:
-        raise AnalysisError(f"{where}: key 'benchmarks' is {benchmarks!r}; wanted an object with one entry per benchmark")
+        raise AnalysisError(
+            f"{where}: key 'benchmarks' is {benchmarks!r}; wanted an object with one entry per benchmark"
+        )
     trained, untrained = _scores(where, benchmarks, "trained"), _scores(where, benchmarks, "untrained")
     steps = evaluation.get("steps") if manifest.get("steps") is None else manifest["steps"]
     regime = manifest.get("regime")
@@ -77,7 +79,11 @@ def build(
         source=source,
         model=_text(where, manifest, "model"),
         task=_text(where, manifest, "task"),
-        regime=None if regime in _NO_REGIME else regime if isinstance(regime, str) else json.dumps(regime, sort_keys=True),
+        regime=None
+        if regime in _NO_REGIME
+        else regime
+        if isinstance(regime, str)
+        else json.dumps(regime, sort_keys=True),
         steps=_whole(where, "steps", steps),
         evaluation=str(manifest.get("evaluation_digest") or _layout(trained)),
         method=_text(where, manifest, "method"),
@@ -113,7 +119,11 @@ def _unfinished(folder: Path) -> str | None:
     if not (folder / "eval.json").exists():
         return "no eval.json"
     entries = read_json(folder / "eval.json").get("benchmarks")
-    if isinstance(entries, dict) and entries and not any("trained" in e for e in entries.values() if isinstance(e, dict)):
+    if (
+        isinstance(entries, dict)
+        and entries
+        and not any("trained" in e for e in entries.values() if isinstance(e, dict))
+    ):
         return "eval.json has no trained evaluation"
     return None
 

@@ -24,7 +24,9 @@ _COUNT = re.compile(r"eval/(untrained|trained)/(.+)/(correct|total)$")
 _IDENTITY = ("method", "seed", "model", "task", "steps", "regime", "prompt_stream_digest", "evaluation_digest")
 
 
-def build_run(config: Mapping[str, Any], summary: Mapping[str, Any], history: Iterable[Mapping[str, Any]], source: str) -> Run:
+def build_run(
+    config: Mapping[str, Any], summary: Mapping[str, Any], history: Iterable[Mapping[str, Any]], source: str
+) -> Run:
     """Make a Run. Raises AnalysisError naming the run when it says nothing of its method, seed, model or task, or has no scores."""
     manifest = _manifest(config, source)
     curves = _curves(history)
@@ -32,7 +34,9 @@ def build_run(config: Mapping[str, Any], summary: Mapping[str, Any], history: It
     if not trained:
         trained, untrained = _from_curves(curves, summary, source)
     if not trained:
-        raise AnalysisError(f"{source}: no eval/trained/<benchmark>/correct and no val-core/<benchmark>/acc/mean@n logged")
+        raise AnalysisError(
+            f"{source}: no eval/trained/<benchmark>/correct and no val-core/<benchmark>/acc/mean@n logged"
+        )
     steps = manifest.get("steps")
     return Run(
         run_id=source.rsplit("/", 1)[-1],
@@ -54,9 +58,13 @@ def build_run(config: Mapping[str, Any], summary: Mapping[str, Any], history: It
 
 def _manifest(config: Mapping[str, Any], source: str) -> dict[str, Any]:
     for candidate in (config.get("record"), config.get("manifest"), config):
-        if isinstance(candidate, Mapping) and all(candidate.get(k) is not None for k in ("method", "seed", "model", "task")):
+        if isinstance(candidate, Mapping) and all(
+            candidate.get(k) is not None for k in ("method", "seed", "model", "task")
+        ):
             return {k: candidate[k] for k in (*_IDENTITY, "mixer", "actuator") if k in candidate}
-    raise AnalysisError(f"{source}: config lacks method, seed, model or task; found {', '.join(sorted(config)) or '(nothing)'}")
+    raise AnalysisError(
+        f"{source}: config lacks method, seed, model or task; found {', '.join(sorted(config)) or '(nothing)'}"
+    )
 
 
 def _curves(history: Iterable[Mapping[str, Any]]) -> dict[str, Floats]:
@@ -81,7 +89,9 @@ def _from_summary(summary: Mapping[str, Any], source: str) -> tuple[tuple[Score,
     scores: dict[str, list[Score]] = {"trained": [], "untrained": []}
     for (phase, name), cell in cells.items():
         if set(cell) != {"correct", "total"} or not 0 <= cell["correct"] <= cell["total"] or not cell["total"]:
-            raise AnalysisError(f"{source}: eval/{phase}/{name}: {cell}; wanted correct and total, 0 <= correct <= total")
+            raise AnalysisError(
+                f"{source}: eval/{phase}/{name}: {cell}; wanted correct and total, 0 <= correct <= total"
+            )
         percent = 100.0 * cell["correct"] / cell["total"]
         domain = _domain(name, summary, source)
         scores[phase].append(Score(benchmark=name, domain=domain, accuracy=percent, **cell))
@@ -113,4 +123,6 @@ def _domain(name: str, summary: Mapping[str, Any], source: str) -> str:
         return PAPER[name].domain
     if name in DOMAINS:
         return name
-    raise AnalysisError(f"{source}: unknown benchmark {name!r}: no eval/{name}/domain logged; known: {', '.join(PAPER)}")
+    raise AnalysisError(
+        f"{source}: unknown benchmark {name!r}: no eval/{name}/domain logged; known: {', '.join(PAPER)}"
+    )

@@ -65,10 +65,7 @@ def pairing_gain(a_S: Floats, b_S: Floats) -> Gain:
     if len(a_S) < 3:
         return Gain(r=math.nan, variance_ratio=math.nan)
     var_a, var_b = float(a_S.var(ddof=1)), float(b_S.var(ddof=1))
-    if min(var_a, var_b) < 1e-18:
-        r = math.nan
-    else:
-        r = float(np.corrcoef(a_S, b_S)[0, 1])
+    r = math.nan if min(var_a, var_b) < 1e-18 else float(np.corrcoef(a_S, b_S)[0, 1])
     unpaired = var_a + var_b
     return Gain(r=r, variance_ratio=float((a_S - b_S).var(ddof=1)) / unpaired if unpaired > 1e-18 else math.nan)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import stats
@@ -76,6 +77,12 @@ def sign_flip_p(delta_S: Floats, rng: np.random.Generator) -> float:
 def smallest_p(n: int) -> float:
     """Give the smallest two-sided p that n sign flips (permutation or Wilcoxon) can reach: 2 / 2**n, at most 1."""
     return min(1.0, 2.0 ** (1 - n))
+
+
+@lru_cache(maxsize=256)
+def t_quantile(level: float, df: int) -> float:
+    """Give the two-sided Student quantile of a confidence level."""
+    return float(stats.t.ppf(0.5 + level / 2, df))
 
 
 def _untestable(n: int, mean: float, sd: float, reason: str) -> Paired:

@@ -185,8 +185,12 @@ def _swings(score_MS: Floats, name: str, items: int | None, methods: Sequence[st
         real_S = score_S[~np.isnan(score_S)]
         swing = float(np.ptp(real_S)) if len(real_S) > 1 else 0.0
         if round(swing * items / 100) >= _SWING:
-            text = f"{name} swings by {swing:.1f} points over seeds ({items} items: one item is {100 / items:.1f} points)"
+            text = (
+                f"{name} swings by {swing:.1f} points over seeds ({items} items: one item is {100 / items:.1f} points)"
+            )
             flags.append(
-                Flag(level=NOTE, kind="tiny set", method=method, seed=None, benchmarks=(name,), z=(math.nan,), text=text)
+                Flag(
+                    level=NOTE, kind="tiny set", method=method, seed=None, benchmarks=(name,), z=(math.nan,), text=text
+                )
             )
     return flags

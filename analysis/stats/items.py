@@ -1,0 +1,80 @@
+"""Question-level comparison of two methods: evaluation noise, kept apart from training noise.
+
+The seeds' t interval (stats.paired) holds the noise of training runs on these questions. What is here asks how much the
+choice of questions matters, given these runs: differences are averaged over seeds per question, questions are the clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+
+from analysis.benchmarks import Floats
+from analysis.stats.paired import t_quantile
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemResult:
+    """Difference in points over I items; `se_items` is clustered by item, `se_seeds` comes from S runs. NaN: not computable."""
+
+    items: int
+    seeds: int
+    delta: float
+    se_items: float
+    ci_low: float
+    ci_high: float
+    p_items: float
+    se_seeds: float
+    noise_share: float
+
+
+def item_difference(correct_a_SI: Floats, correct_b_SI: Floats, *, level: float = 0.95) -> ItemResult:
+    """Compare 0/1 results of the same I items in S paired runs.
+
+    delta = 100 * mean of (a - b); se_items from the I per-item differences averaged over seeds (clustered by item, t with
+    I - 1 df); se_seeds from the S per-seed differences. noise_share = se_items^2 / (se_items^2 + se_seeds^2): how much of
+    the two uncertainties is the choice of questions. Zero variance gives NaN tests.
+    """
+    difference_SI = 100.0 * (np.asarray(correct_a_SI, dtype=np.float64) - np.asarray(correct_b_SI, dtype=np.float64))
+    s, i = difference_SI.shape
+    delta_I, delta_S = difference_SI.mean(axis=0), difference_SI.mean(axis=1)
+    delta = float(difference_SI.mean())
+    se_items = float(delta_I.std(ddof=1) / math.sqrt(i)) if i > 1 else math.nan
+    se_seeds = float(delta_S.std(ddof=1) / math.sqrt(s)) if s > 1 else math.nan
+    testable = se_items > 0
+    half = t_quantile(level, i - 1) * se_items if testable else math.nan
+    total = se_items**2 + se_seeds**2
+    return ItemResult(
+        items=i,
+        seeds=s,
+        delta=delta,
+        se_items=se_items,
+        ci_low=delta - half,
+        ci_high=delta + half,
+        p_items=float(2 * stats.t.sf(abs(delta) / se_items, i - 1)) if testable else math.nan,
+        se_seeds=se_seeds,
+        noise_share=se_items**2 / total if total > 0 else math.nan,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discordant:
+    """McNemar's exact test of one pair of runs: items only a solved, items only b solved. NaN p without such items."""
+
+    only_a: int
+    only_b: int
+    p: float
+
+
+def mcnemar_exact(correct_a_I: Floats, correct_b_I: Floats) -> Discordant:
+    """Test one pair of runs on one benchmark. Runs of several seeds share items: test each pair, never the pooled table."""
+    a_I, b_I = np.asarray(correct_a_I, dtype=bool), np.asarray(correct_b_I, dtype=bool)
+    only_a, only_b = int((a_I & ~b_I).sum()), int((b_I & ~a_I).sum())
+    if only_a + only_b == 0:
+        return Discordant(only_a=0, only_b=0, p=math.nan)
+    table = [[int((a_I & b_I).sum()), only_a], [only_b, int((~a_I & ~b_I).sum())]]
+    return Discordant(only_a=only_a, only_b=only_b, p=float(mcnemar(table, exact=True).pvalue))

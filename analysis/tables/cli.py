@@ -1,0 +1,53 @@
+"""The command line of the tables."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from analysis import arguments
+from analysis.errors import guarded
+from analysis.study import make_study
+from analysis.tables import TABLES, build
+from analysis.tables.format import EXTENSIONS, latex_document, render
+from analysis.tables.table import Table
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print or write tables: python -m analysis.tables --runs SOURCE --table NAME|all --format md|latex|csv --out DIR.
+
+    --json prints {"tables": {name: {"rows": [...], "notes": [...]}}} at full precision, alone on stdout (with --out it is
+    written to tables.json as well). Exit code 2 and one line on stderr for anything that does not fit.
+    """
+    return guarded(lambda: _run(argv))
+
+
+def _run(argv: list[str] | None) -> int:
+    parser = arguments.parser("python -m analysis.tables", "Paired-seed tables from run records, CSV files or W&B.")
+    parser.add_argument("--table", default="main", help=f"{', '.join(TABLES)}, several with commas, or all")
+    parser.add_argument("--format", default="md", choices=tuple(EXTENSIONS), help="format of the tables")
+    parser.add_argument("--out", type=Path, default=None, help="folder to write to; stdout where not given")
+    parser.add_argument("--json", action="store_true", help="print every number of every table as JSON")
+    parsed = parser.parse_args(argv)
+    study = make_study(parsed.runs, arguments.options(parsed))
+    tables = build(study, parsed.table)
+    if parsed.out is not None:
+        written = [(f"{t.name}.{EXTENSIONS[parsed.format]}", render(t, parsed.format)) for t in tables]
+        if parsed.format == "latex" and len(tables) > 1:
+            written.append(("tables.tex", latex_document(tables)))
+        if parsed.json:
+            written.append(("tables.json", _json(tables)))
+        for name, text in written:
+            arguments.write(parsed.out / name, text)
+            if not parsed.json:
+                sys.stdout.write(f"{parsed.out / name}\n")
+    if parsed.json:
+        sys.stdout.write(_json(tables))
+    elif parsed.out is None:
+        sys.stdout.write("\n".join(render(t, parsed.format) for t in tables))
+    return 0
+
+
+def _json(tables: list[Table]) -> str:
+    return json.dumps({"tables": {t.name: t.as_json() for t in tables}}, indent=1, allow_nan=False) + "\n"

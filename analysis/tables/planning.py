@@ -1,0 +1,46 @@
+"""planning: seeds needed, detectable effects and power of the equivalence test, from the source as a pilot."""
+
+from __future__ import annotations
+
+from analysis.plan import plan_rows
+from analysis.study import Study
+from analysis.tables.table import Row, Table, View, columns, unique
+
+_COLUMNS = columns(
+    "model",
+    "campaign|campaign or task",
+    "regime",
+    "steps||int",
+    "family",
+    "pilot_seeds|pilot seeds|int",
+    "sd_difference|sd of a paired difference|score",
+    "seeds_needed|seeds needed|int",
+    "seeds_needed_cautious|seeds needed (cautious sd)|int",
+    "seeds|at seeds|int",
+    "power||ratio",
+    "mde80|MDE 80%|score",
+    "tost_power|TOST power|ratio",
+)
+
+
+def build(study: Study, effect: float = 1.0, power: float = 0.8) -> Table:
+    """One row per block, family and number of seeds (3, 5, 12, 24)."""
+    rows: list[Row] = []
+    for comparison in study.comparisons:
+        for match in comparison.matches:
+            if match.control is not None:
+                rows += plan_rows(comparison, match.family, study.options, effect, power)
+    notes = [
+        f"Effect {effect:g} points, power {power:g}, two-sided paired t at alpha {study.options.alpha:g}; "
+        f"TOST margin {study.options.margin:g} points at a true difference of 0.",
+        "The sd of a paired difference is sqrt(2) times the residual sd of the method + seed layout, domain-balanced average. "
+        "The cautious sd is its upper 80% limit.",
+        *(f"{r['model']} / {r['campaign']}: {r['reason']}" for r in rows if r["reason"]),
+    ]
+    return Table(
+        name="planning",
+        title="How many seeds",
+        rows=tuple(rows),
+        views=(View(title="", columns=_COLUMNS, rows=tuple(rows)),) if rows else (),
+        notes=unique(notes if rows else ["no family with a control: nothing to plan from"]),
+    )

@@ -1,0 +1,170 @@
+"""What several tables need: captions, contract columns with reasons, views of comparison rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.blocks import Block
+from analysis.compare import Comparison, identity
+from analysis.options import Options
+from analysis.stats.bootstrap import SMALLEST_N
+from analysis.study import Study
+from analysis.summaries import DOMAIN_BALANCED
+from analysis.tables.table import Column, Row, View, columns
+
+HEADLINE = columns(
+    "method",
+    "n||int",
+    "score|average|score",
+    "delta||delta",
+    "ci_low,ci_high|95% CI (t)|interval",
+    "p_t|p (t)|p",
+    "p_perm|p (perm.)|p",
+    "p_wilcoxon|p (Wilcoxon)|p",
+    "p_holm|p (Holm)|p",
+    "tost_p|p (TOST)|p",
+    "mde80|MDE 80%|score",
+    "pairing_r|r|ratio",
+    "verdict_text|verdict",
+    "delta_clean|delta without suspects|delta",
+)
+
+
+def caption(study: Study, rows: Sequence[Row]) -> list[str]:
+    """Say what every number rests on: unit, n, interval, corrections, margin, and what was dropped."""
+    o = study.options
+    counts = sorted({r["n"] for r in rows if "n" in r})
+    spread = (
+        "no comparison" if not counts else f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}..{counts[-1]}"
+    )
+    scope = "the methods of a block" if o.holm == "block" else "the methods of all blocks"
+    text = [
+        f"Unit: points (0..100). {spread} paired seeds. Interval: paired Student t, {100 * o.level:g}%. Holm over {scope} "
+        f"on one summary ({DOMAIN_BALANCED} is the primary one); BH over method x benchmark. TOST margin "
+        f"{o.margin:g} points at alpha {o.alpha:g} ({100 * (1 - 2 * o.alpha):g}% CI). MDE: 80% power, two-sided paired t.",
+        dropped(rows),
+    ]
+    return text + [unreachable(n, o.alpha) for n in counts if n >= 2 and 2.0 ** (1 - n) >= o.alpha]
+
+
+def unreachable(n: int, alpha: float) -> str:
+    """Say that sign tests cannot reach significance with so few seeds."""
+    return f"permutation and Wilcoxon cannot reach {alpha:g} at n = {n} (minimum {2.0 ** (1 - n):g})"
+
+
+def dropped(rows: Iterable[Row]) -> str:
+    """Name the seeds that were left out, per method."""
+    found = {(f"{r['method']} ({r['model']}, {r['campaign']})", s) for r in rows for s in r.get("dropped_seeds", ())}
+    if not found:
+        return "Dropped: no seed."
+    named = {m: sorted(s for k, s in found if k == m) for m in sorted({m for m, _ in found})}
+    return "Dropped seeds: " + "; ".join(f"{m}: {', '.join(map(str, s))}" for m, s in named.items()) + "."
+
+
+def with_reasons(row: Row, options: Options) -> Row:
+    """Give a comparison row whose `reason` explains each null field."""
+    reasons = [row["reason"]] if row["reason"] else []
+    if row["kind"] == "benchmark":
+        reasons.append("p_holm: benchmarks are adjusted over method x benchmark (p_bh)")
+    else:
+        reasons.append("p_bh: summaries are adjusted over methods (p_holm)")
+    if row["n"] < SMALLEST_N:
+        reasons.append(f"boot_low, boot_high: percentile bootstrap only from {SMALLEST_N} seeds on")
+    if row["n"] >= 2 and math.isnan(row["pairing_r"]):
+        reasons.append("pairing_r: needs 3 pairs" if row["n"] < 3 else "pairing_r: constant scores")
+    if row["n"] >= 2 and 2.0 ** (1 - row["n"]) >= options.alpha:
+        reasons.append(f"p_perm, p_wilcoxon: {unreachable(row['n'], options.alpha).split('Wilcoxon ')[1]}")
+    return row | {"verdict_text": verdict_text(row), "reason": "; ".join(reasons)}
+
+
+def verdict_text(row: Row) -> str:
+    """Write the verdict; a difference whose whole interval lies inside the margin is marked."""
+    inside = row["within_margin"] and row["verdict"] in ("superior", "inferior")
+    return f"{row['verdict']} (within margin)" if inside else str(row["verdict"])
+
+
+def controls(comparison: Comparison, family: str | None = None) -> list[Row]:
+    """Give the controls' own mean, sd and n over all their seeds, per endpoint."""
+    block = comparison.block
+    found = {m.control for m in comparison.matches if m.control and family in (None, m.family)}
+    return [score_row(block, c, e) for c in sorted(found) for e in block.endpoints]
+
+
+def score_row(block: Block, method: str, endpoint: str) -> Row:
+    """Give one method's mean over its seeds. One missing cell makes it missing; the sd of one run does not exist."""
+    at = [block.seeds.index(s) for s in block.seeds_of(method)]
+    score_S = block.endpoints[endpoint][block.row(method), at]
+    sd = float(np.std(score_S, ddof=1)) if len(score_S) > 1 else math.nan
+    mean = float(np.mean(score_S))
+    return identity(block) | {"method": method, "summary": endpoint, "n": len(at), "score": mean, "score_sd": sd}
+
+
+def pivot(rows: Iterable[Row], value: str, by: Callable[[Row], Any] = lambda r: r["method"]) -> dict[Any, Row]:
+    """Turn rows into one row per method: {summary: row[value]}."""
+    result: dict[Any, Row] = {}
+    for row in rows:
+        result.setdefault(by(row), {"method": row["method"]})[row["summary"]] = row[value]
+    return result
+
+
+def score_columns(names: Sequence[str]) -> tuple[Column, ...]:
+    """Give one score column per endpoint."""
+    return tuple(Column(key=n, title=n, style="score") for n in names)
+
+
+def block_views(comparison: Comparison, family: str, rows: Sequence[Row], options: Options) -> list[View]:
+    """Give a block's two views: headline with delta and verdict; scores on every domain, summary and benchmark."""
+    block = comparison.block
+    primary = [r for r in rows if r["summary"] == DOMAIN_BALANCED]
+    own = list(controls(comparison, family))
+    control_rows = [r | {"verdict_text": "control"} for r in own if r["summary"] == DOMAIN_BALANCED]
+    scores = [*pivot(own, "score").values(), *pivot(rows, "score").values()]
+    domains = [e for e in block.summaries if e in block.domains or e.endswith(" (domain)")]
+    summaries = [e for e in block.summaries if e not in domains]
+    titles = tuple(
+        Column(key=c.key, title=f"{100 * options.level:g}% CI (t)", style=c.style) if c.style == "interval" else c
+        for c in HEADLINE
+    )
+    return [
+        View(title=f"{block.name}: against {primary[0]['control']}", columns=titles, rows=(*control_rows, *primary)),
+        View(
+            title=f"{block.name}: scores",
+            columns=(*columns("method"), *score_columns([*block.benchmarks, *domains, *summaries])),
+            rows=tuple(scores),
+        ),
+    ]
+
+
+def family_rows(study: Study, family: str | None) -> list[tuple[Comparison, str, list[Row]]]:
+    """Give (comparison, family, rows with reasons) for every block and family ("mixers", or None: all but mixers)."""
+    found = []
+    for comparison in study.comparisons:
+        for match in comparison.matches:
+            if match.control is None or (family == "mixers") != (match.family == "mixers"):
+                continue
+            rows = [with_reasons(r, study.options) for r in comparison.rows if r["family"] == match.family]
+            found.append((comparison, match.family, rows))
+    return found
+
+
+def block_notes(study: Study, comparisons: Iterable[Comparison]) -> list[str]:
+    """Give notes on blocks: what was not compared, broken pairs, flagged controls, and what loading left out."""
+    notes: list[str] = list(study.runs.notes)
+    for comparison in comparisons:
+        notes += [n if comparison.block.name in n else f"{comparison.block.name}: {n}" for n in comparison.notes]
+        notes += flagged_controls(comparison)
+    return notes
+
+
+def flagged_controls(comparison: Comparison) -> list[str]:
+    """Say which control runs are suspect: such a run moves every delta of its family."""
+    found = {m.control for m in comparison.matches if m.control}
+    return [
+        f"{comparison.block.name}: control run {f.method}, seed {f.seed} is suspect ({f.text}): it moves every delta here"
+        for f in comparison.flags
+        if f.level == "suspect" and f.method in found
+    ]
