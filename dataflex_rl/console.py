@@ -113,7 +113,7 @@ class Console:
         self._steps, self._step = int(plan["steps"]), from_step
         parts = [str(plan[key]) for key in ("method", "model", "task") if plan.get(key) is not None]
         parts += [f"{key} {plan[key]}" for key in ("seed", "host") if plan.get(key) is not None]
-        self._title = " · ".join(parts)
+        self._title = ", ".join(parts)
         resumed = f", continues after step {from_step}" if from_step else ""
         self._print(f"{self._title}: {self._steps} steps{resumed}")
         if self._live_wanted:
@@ -163,8 +163,9 @@ class Console:
             self._live = None
 
     def _print(self, text: str) -> None:
-        """Print a line as it is: no wrapping, no styles."""
-        self._rich.print(Text(text), soft_wrap=True)
+        """Print a line as it is: no wrapping, no styles; what the stream's encoding lacks is escaped."""
+        encoding = self._rich.encoding
+        self._rich.print(Text(text.encode(encoding, "backslashreplace").decode(encoding)), soft_wrap=True)
 
     def _facts(self) -> list[tuple[str, str]]:
         """Return (name, value) for each number of the last step."""

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -22,7 +23,7 @@ from dataflex_rl.doctor_probes import INTERFACE, MARK
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.files import check_writable
 
-TRAINERS = ("dataflex_sync", "dataflex_mix_sync")
+TRAINERS = ("dataflex_sync",)  # what verl must know after loading the plugin
 _GIB = 2**30
 _DISK_NEEDED, _DISK_WANTED = 1.0, 5.0  # [GiB] model, task and checkpoints of a tiny run; of a few of them
 _MEMORY_NEEDED, _MEMORY_WANTED = 3.0, 6.0  # [GiB] the processes of a tiny run, barely and with ease
@@ -65,13 +66,17 @@ def main(argv: list[str] | None = None) -> int:
 
 def run_checks(runs_dir: str) -> Iterator[Check]:
     """Yield every check, the quick ones first."""
-    yield check_python()
-    yield from check_packages()
-    yield from check_disk(runs_dir)
-    yield check_memory()
-    yield check_accelerators(_probe("probe_torch"))
-    yield from check_driver(_probe("probe_driver"))
-    yield check_registration("plugin in a Ray worker", _probe("probe_worker"))
+    with ThreadPoolExecutor() as pool:
+        in_torch, in_driver, in_worker = (
+            pool.submit(_probe, f"probe_{name}") for name in ("torch", "driver", "worker")
+        )
+        yield check_python()
+        yield from check_packages()
+        yield from check_disk(runs_dir)
+        yield check_memory()
+        yield check_accelerators(in_torch.result())
+        yield from check_driver(in_driver.result())
+        yield check_registration("plugin in a Ray worker", in_worker.result())
 
 
 def check_python() -> Check:

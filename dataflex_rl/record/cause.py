@@ -27,7 +27,7 @@ def cause_of(log: Path) -> list[str]:
             text = file.read().decode("utf-8", "replace")
     except OSError as error:
         return [f"no log to read ({error.strerror})"]
-    lines = [_PROCESS.sub("", _COLOUR.sub("", line)).rstrip() for line in re.split(r"[\r\n]+", text)]
+    lines = [_PROCESS.sub("", _COLOUR.sub("", line)).rstrip() for line in re.split(r"\r\n|\r|\n", text)]
     found = _last_traceback(lines) or [line for line in lines if line.strip()][-_LINES:]
     return [line[:_WIDTH] for line in found] or ["the log is empty"]
 
