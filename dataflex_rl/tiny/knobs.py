@@ -25,7 +25,7 @@ class ModelKnobs:
     intermediate: int = 64
     layers: int = 2
     heads: int = 4
-    steps: int = 800
+    steps: int = 1000
     batch: int = 256
     learning_rate: float = 3e-3
     warmup_steps: int = 50

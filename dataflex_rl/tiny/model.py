@@ -21,6 +21,7 @@ from dataflex_rl.tiny import toy3
 from dataflex_rl.tiny.knobs import MODEL_VERSION, ModelKnobs
 from dataflex_rl.tiny.tokenizer import build_tokenizer
 
+_INITIAL_STD = 0.1  # near 1 / sqrt(hidden); the usual 0.02 leaves so narrow a model untrained for hundreds of steps
 _IGNORED = -100  # the label that cross_entropy skips
 Progress = Callable[[int, int], None]
 
@@ -99,6 +100,7 @@ def _config(knobs: ModelKnobs, tokenizer: PreTrainedTokenizerFast) -> LlamaConfi
         num_key_value_heads=knobs.heads,
         max_position_embeddings=tokenizer.model_max_length,
         tie_word_embeddings=False,
+        initializer_range=_INITIAL_STD,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=tokenizer.bos_token_id,
         eos_token_id=tokenizer.eos_token_id,

@@ -1,40 +1,68 @@
 """The task `toy3`: short problems of three domains, each right with a probability that its level sets.
 
-A prompt reads `<domain letter><level>:<body>`. The body has independent columns, so a tiny model can solve bodies that
-it never saw; the level tells how often the untrained model follows the right rule, and the first column tells the two
-rules apart.
+A prompt reads `<domain letter><level>:<body>`. A body names an operation and has independent columns, so a tiny model
+can solve bodies that it never saw. The untrained model knows every operation but confuses each with one other: the
+level tells how often it takes the right one. The first column always tells the two apart.
 
-| domain  | body        | right answer          | wrong rule                        |
-|---------|-------------|-----------------------|-----------------------------------|
-| math    | `314+123`   | the sum, no carries   | the differences of the columns    |
-| logic   | `TFT&FFT`   | the bitwise result    | `&` read as `|` and the reverse   |
-| science | `GATTA`     | the complement strand | pairs A with C and G with T       |
+| domain  | body       | operations, each with the one it is confused with                                         |
+|---------|------------|-------------------------------------------------------------------------------------------|
+| math    | `314+123`  | per digit: `+` and `-` (no carry, no borrow), `^` larger and `_` smaller                   |
+| logic   | `TFT&FFT`  | per bit: `&` and, `|` or; `>` implies, `<` is implied by                                   |
+| science | `b.CHON`   | per atom: `b` bonds, taken for `z` atomic number, taken for `v` valence electrons, for `b` |
 """
 
 from __future__ import annotations
 
 import random
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 VERSION = 1  # raise it with any change of the problems: caches are keyed by it
 DOMAINS = ("math", "logic", "science")
 LEVELS = tuple(range(1, 9))
-MAX_ANSWER = 6  # characters of the longest answer, end of sequence not counted
+MAX_ANSWER = 5  # characters of the longest answer, end of sequence not counted
 
-# Probability that the untrained model follows the right rule, at the first and the last level; linear between.
-_RANGE = {"math": (0.90, 0.10), "logic": (0.95, 0.15), "science": (0.92, 0.20)}
-_COLUMNS = {"math": (1, 5), "logic": (1, 5), "science": (1, 6)}
+# Probability that the untrained model takes the right operation, at the first and the last level; linear between.
+_RANGE = {"math": (0.98, 0.15), "logic": (0.96, 0.15), "science": (0.90, 0.10)}
 _MAX_DIGIT = 4  # two of them never carry
-_RIGHT_PAIR = {"A": "T", "T": "A", "G": "C", "C": "G"}
-_WRONG_PAIR = {"A": "C", "C": "A", "G": "T", "T": "G"}
-_OTHER_OPERATOR = {"&": "|", "|": "&"}
 _HELD_OUT_SHARE = 5  # one body in five is kept for validation
+
+_DIGIT_RULES: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "^": max,
+    "_": min,
+}
+_BIT_RULES: dict[str, Callable[[bool, bool], bool]] = {
+    "&": lambda a, b: a and b,
+    "|": lambda a, b: a or b,
+    ">": lambda a, b: b or not a,
+    "<": lambda a, b: a or not b,
+}
+_ATOM_TABLES = {
+    "b": {"H": 1, "B": 3, "C": 4, "N": 3, "O": 2, "F": 1},
+    "z": {"H": 1, "B": 5, "C": 6, "N": 7, "O": 8, "F": 9},
+    "v": {"H": 1, "B": 3, "C": 4, "N": 5, "O": 6, "F": 7},
+}
+_TAKEN_FOR = {
+    "+": "-",
+    "-": "+",
+    "^": "_",
+    "_": "^",
+    "&": "|",
+    "|": "&",
+    ">": "<",
+    "<": ">",
+    "b": "z",
+    "z": "v",
+    "v": "b",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One problem: what is asked, at which level, and the answers of the right and of the wrong rule."""
+    """One problem: what is asked, at which level, and the answers of the right and of the confused operation."""
 
     domain: str
     level: int
@@ -62,48 +90,53 @@ def is_held_out(body: str) -> bool:
 def draw(rng: random.Random, domain: str, *, held_out: bool) -> Problem:
     """Draw one problem of a domain from validation (`held_out`) or from the rest; uniform in level and columns."""
     while True:
-        body, right, wrong = _BODIES[domain](rng, rng.randint(*_COLUMNS[domain]))
+        body, right, wrong = _BODIES[domain](rng, rng.randint(1, MAX_ANSWER))
         if is_held_out(body) == held_out:
             return Problem(domain=domain, level=rng.choice(LEVELS), body=body, right=right, wrong=wrong)
 
 
 def draw_answer(rng: random.Random, problem: Problem) -> str:
-    """Return the right answer with the problem's success probability, else the wrong rule's."""
+    """Return the right answer with the problem's success probability, else the confused operation's."""
     return problem.right if rng.random() < success_probability(problem.domain, problem.level) else problem.wrong
 
 
 def _math(rng: random.Random, columns: int) -> tuple[str, str, str]:
-    # The first digits are at least 1: no leading zero, and sum and difference differ from the first column on.
-    a = [rng.randint(1, _MAX_DIGIT)] + [rng.randint(0, _MAX_DIGIT) for _ in range(columns - 1)]
-    b = [rng.randint(1, _MAX_DIGIT)] + [rng.randint(0, _MAX_DIGIT) for _ in range(columns - 1)]
-    pairs = list(zip(a, b, strict=True))
-    return f"{_join(a)}+{_join(b)}", _join([x + y for x, y in pairs]), _join([abs(x - y) for x, y in pairs])
+    operation = rng.choice(tuple(_DIGIT_RULES))
+    pairs = [_digits(rng, operation, first=column == 0) for column in range(columns)]
+    body = f"{''.join(str(a) for a, _ in pairs)}{operation}{''.join(str(b) for _, b in pairs)}"
+    right, wrong = _DIGIT_RULES[operation], _DIGIT_RULES[_TAKEN_FOR[operation]]
+    return body, "".join(str(right(a, b)) for a, b in pairs), "".join(str(wrong(a, b)) for a, b in pairs)
+
+
+def _digits(rng: random.Random, operation: str, *, first: bool) -> tuple[int, int]:
+    """Draw a column: a >= b for sum and difference (no borrow), b >= 1 or a != b where the first column must tell."""
+    low = 1 if first else 0
+    a, b = rng.randint(low, _MAX_DIGIT), rng.randint(low, _MAX_DIGIT)
+    if operation in "+-":
+        return max(a, b), min(a, b)
+    return (a, b) if a != b or not first else _digits(rng, operation, first=first)
 
 
 def _logic(rng: random.Random, columns: int) -> tuple[str, str, str]:
-    # The first bits differ: `&` and `|` disagree there.
-    first = rng.random() < 0.5
-    a = [first] + [rng.random() < 0.5 for _ in range(columns - 1)]
-    b = [not first] + [rng.random() < 0.5 for _ in range(columns - 1)]
-    operator = rng.choice("&|")
-    return f"{_bits(a)}{operator}{_bits(b)}", _combine(a, operator, b), _combine(a, _OTHER_OPERATOR[operator], b)
+    operation = rng.choice(tuple(_BIT_RULES))
+    a = [rng.random() < 0.5 for _ in range(columns)]
+    # An operation and the one it is confused with differ only where the bits do.
+    b = [not a[0]] + [rng.random() < 0.5 for _ in range(columns - 1)]
+    right, wrong = _BIT_RULES[operation], _BIT_RULES[_TAKEN_FOR[operation]]
+    pairs = list(zip(a, b, strict=True))
+    return f"{_bits(a)}{operation}{_bits(b)}", _bits([right(*p) for p in pairs]), _bits([wrong(*p) for p in pairs])
 
 
 def _science(rng: random.Random, columns: int) -> tuple[str, str, str]:
-    body = "".join(rng.choice("ACGT") for _ in range(columns))
-    return body, "".join(_RIGHT_PAIR[base] for base in body), "".join(_WRONG_PAIR[base] for base in body)
-
-
-def _join(digits: list[int]) -> str:
-    return "".join(str(digit) for digit in digits)
+    operation = rng.choice(tuple(_ATOM_TABLES))
+    # The three tables differ pairwise for N, O and F.
+    atoms = rng.choice("NOF") + "".join(rng.choice("HBCNOF") for _ in range(columns - 1))
+    right, wrong = _ATOM_TABLES[operation], _ATOM_TABLES[_TAKEN_FOR[operation]]
+    return f"{operation}.{atoms}", "".join(str(right[x]) for x in atoms), "".join(str(wrong[x]) for x in atoms)
 
 
 def _bits(values: list[bool]) -> str:
     return "".join("T" if value else "F" for value in values)
-
-
-def _combine(a: list[bool], operator: str, b: list[bool]) -> str:
-    return _bits([(x and y) if operator == "&" else (x or y) for x, y in zip(a, b, strict=True)])
 
 
 _BODIES = {"math": _math, "logic": _logic, "science": _science}
