@@ -142,11 +142,11 @@ class Console:
         self._rich.print(result_table(evaluation))
         self._print(f"record: {path}")
 
-    def failed(self, error: str, log: Path) -> None:
-        """End with the cause, in a few lines, and where the log is."""
+    def failed(self, error: str, log: Path, *, since: int = 0) -> None:
+        """End with the cause, in a few lines from the log after its first `since` bytes, and where the log is."""
         self.close()
         self._print(f"failed at step {self._step}/{self._steps}: {error}")
-        for line in cause_of(log):
+        for line in cause_of(log, since):
             self._print(f"  {line}")
         self._print(f"log: {log}")
 

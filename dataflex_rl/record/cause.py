@@ -15,15 +15,16 @@ _FRAME = re.compile(r'^\s+File "(.+)", line (\d+), in (\S+)')
 _RAISED = re.compile(r"^(?!ray::)[A-Za-z_][\w.]*(?:: .*|$)")  # ValueError: text
 
 
-def cause_of(log: Path) -> list[str]:
+def cause_of(log: Path, since: int = 0) -> list[str]:
     """Return what the log's last traceback raised, and where; at most 6 lines.
 
     For an error that crossed Ray processes that is the original error, not Ray's wrapper. Without a traceback (a
-    process killed by the system): the log's last lines. No log, or an empty one: one line saying so.
+    process killed by the system): the log's last lines. No log, or an empty one: one line saying so. What lies before
+    `since` (the log's size when this attempt began) [bytes] does not count.
     """
     try:
         with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - _TAIL))
+            file.seek(max(since, log.stat().st_size - _TAIL))
             text = file.read().decode("utf-8", "replace")
     except OSError as error:
         return [f"no log to read ({error.strerror})"]

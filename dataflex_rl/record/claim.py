@@ -28,6 +28,9 @@ from dataflex_rl.record.status import now
 _START_SLACK = 1.0  # [s] start times of one process read twice agree to within this
 
 
+_NOBODY = {"pid": 0, "start": 0.0}  # stands for a claimant that gave the record back before its children ended
+
+
 class RecordBusy(ConfigError):
     """Another live process works on the record."""
 
@@ -42,14 +45,21 @@ class Claim:
 
     def add_process(self, pid: int) -> None:
         """Let the claim last until this process, too, has ended (a training child that may outlive its parent)."""
-        self._holder["processes"].append(_identity(pid))
         with _locked(self.record.claim) as handle:
+            self._holder = _read_holder(handle) or self._holder  # others may have joined
+            self._holder["processes"].append(_identity(pid))
             _write_holder(handle, self._holder)
 
     def release(self) -> None:
-        """Give the record back."""
+        """Give the record back; processes that were added and still run keep it until they end."""
         with _locked(self.record.claim) as handle:
-            if _same(_read_holder(handle), self._holder):
+            holder = _read_holder(handle)
+            if holder is None or not _same(holder, self._holder):
+                return
+            holder["processes"][0] = _NOBODY
+            if _alive(holder):
+                _write_holder(handle, holder)
+            else:
                 os.ftruncate(handle, 0)
 
     def set_aside(self) -> Path | None:
@@ -99,7 +109,7 @@ def take(record: RunRecord) -> Claim:
     with _locked(record.claim) as handle:
         holder = _read_holder(handle)
         if holder is not None and _alive(holder):
-            pids = ", ".join(str(process["pid"]) for process in holder["processes"])
+            pids = ", ".join(str(process["pid"]) for process in holder["processes"] if process != _NOBODY)
             raise RecordBusy(
                 f"run record {record.path} is in use by process {pids} on {holder['host']} since {holder['since']}; "
                 f"wait for it, or delete {record.claim} if you know that it is gone"
@@ -110,15 +120,35 @@ def take(record: RunRecord) -> Claim:
 
 def holder_alive(record: RunRecord) -> bool:
     """Say whether a live process holds the record; changes nothing."""
+    holder = _look(record)
+    return holder is not None and _alive(holder)
+
+
+def supervisor_alive(record: RunRecord) -> bool:
+    """Say whether the process that made the claim lives; the processes it added may outlive it for a moment."""
+    holder = _look(record)
+    return holder is not None and _alive({**holder, "processes": holder["processes"][:1]})
+
+
+def join_claim(record: RunRecord) -> None:
+    """Let the claim on a record last until this process, too, has ended; without a claim nothing happens."""
+    with _locked(record.claim) as handle:
+        holder = _read_holder(handle)
+        if holder is not None:
+            holder["processes"].append(_identity(os.getpid()))
+            _write_holder(handle, holder)
+
+
+def _look(record: RunRecord) -> dict[str, Any] | None:
+    """Return who holds the record, without waiting; None if nobody does."""
     try:
         handle = os.open(record.claim, os.O_RDONLY)
     except FileNotFoundError:
-        return False
+        return None
     try:
-        holder = _read_holder(handle)
+        return _read_holder(handle)
     finally:
         os.close(handle)
-    return holder is not None and _alive(holder)
 
 
 @contextmanager
@@ -179,25 +209,3 @@ def _runs(pid: int, start: float) -> bool:
         return bool(abs(process.create_time() - start) < _START_SLACK and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
-
-
-def supervisor_alive(record: RunRecord) -> bool:
-    """Say whether the process that made the claim lives; the processes it added may outlive it for a moment."""
-    try:
-        handle = os.open(record.claim, os.O_RDONLY)
-    except FileNotFoundError:
-        return False
-    try:
-        holder = _read_holder(handle)
-    finally:
-        os.close(handle)
-    return holder is not None and _alive({**holder, "processes": holder["processes"][:1]})
-
-
-def join_claim(record: RunRecord) -> None:
-    """Let the claim on a record last until this process, too, has ended; without a claim nothing happens."""
-    with _locked(record.claim) as handle:
-        holder = _read_holder(handle)
-        if holder is not None:
-            holder["processes"].append(_identity(os.getpid()))
-            _write_holder(handle, holder)

@@ -87,5 +87,15 @@ def test_few_lines_of_bounded_width_from_a_big_log(tmp_path):
     assert found[-1] == CAUSE[-1]
 
 
+def test_an_earlier_attempt_does_not_count(tmp_path):
+    log = tmp_path / "train.log"
+    log.write_text(RAY)
+    since = log.stat().st_size
+    assert cause_of(log, since) == ["the log is empty"]
+    log.write_text(RAY + "step 1\n")
+    assert cause_of(log, since) == ["step 1"]
+    assert cause_of(log) == CAUSE
+
+
 def test_no_log(tmp_path):
     assert cause_of(tmp_path / "train.log") == ["no log to read (No such file or directory)"]

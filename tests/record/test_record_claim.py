@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from dataflex_rl.record import RecordBusy, RecordError, RunRecord, claim, write_json
-from dataflex_rl.record.claim import holder_alive, take
+from dataflex_rl.record.claim import holder_alive, supervisor_alive, take
 
 HOLD = """
 import sys, time
@@ -18,6 +18,15 @@ from dataflex_rl.record.claim import take
 from dataflex_rl.record import RunRecord
 take(RunRecord(Path(sys.argv[1])))
 print("held", flush=True)
+time.sleep(60)
+"""
+JOIN = """
+import sys, time
+from pathlib import Path
+from dataflex_rl.record import RunRecord
+from dataflex_rl.record.claim import join_claim
+join_claim(RunRecord(Path(sys.argv[1])))
+print("joined", flush=True)
 time.sleep(60)
 """
 RACE = """
@@ -127,7 +136,47 @@ def test_a_child_that_outlives_its_parent_keeps_the_claim(tmp_path):
     holder["processes"][0]["start"] -= 100.0  # as if this process had died
     write_json(record.claim, holder)
     assert holder_alive(record)
+    assert not supervisor_alive(record)
     end(child)
+    assert not holder_alive(record)
+
+
+def test_released_while_a_child_still_runs(tmp_path):
+    record = RunRecord(tmp_path)
+    child = start(RACE, tmp_path / "other")
+    held = take(record)
+    held.add_process(child.pid)
+    assert supervisor_alive(record)
+    held.release()
+    assert holder_alive(record)
+    assert not supervisor_alive(record)
+    with pytest.raises(RecordBusy, match=rf"in use by process {child.pid} on"):
+        take(record)
+    end(child)
+    take(record).release()
+    assert record.claim.read_bytes() == b""
+
+
+def test_joining_a_claim_from_within(tmp_path):
+    record = RunRecord(tmp_path)
+    child = start(JOIN, tmp_path)  # nobody holds it: nothing to join
+    assert child.stdout.readline() == "joined\n"
+    assert not holder_alive(record)
+    end(child)
+    held = take(record)
+    joined = start(JOIN, tmp_path)
+    assert joined.stdout.readline() == "joined\n"
+    other = start(RACE, tmp_path / "other")
+    held.add_process(other.pid)
+    assert [process["pid"] for process in json.loads(record.claim.read_text())["processes"]] == [
+        os.getpid(),
+        joined.pid,
+        other.pid,
+    ]
+    end(other)
+    held.release()
+    assert holder_alive(record)
+    end(joined)
     assert not holder_alive(record)
 
 
