@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflex_rl.record import MetricsLog, RecordError, RunRecord, cut_metrics, read_metrics
@@ -55,6 +55,7 @@ def test_only_the_next_step_is_taken(tmp_path, step):
     assert [line["step"] for line in read_metrics(record)] == [1, 2]
 
 
+@settings(max_examples=40, deadline=None)
 @given(cut=st.integers(0, 200))
 def test_cut_anywhere_reads_the_whole_lines_and_continues(tmp_path_factory, cut):
     record = filled(tmp_path_factory.mktemp("record"), 5)

@@ -142,13 +142,17 @@ def test_killed_at_any_moment_the_record_equals_the_undisturbed_one(tmp_path):
     for delay in (0.0, 0.013, 0.029, 0.041, 0.007, 0.017):
         child = subprocess.Popen([sys.executable, "-c", LOOP, str(tmp_path)], stdout=subprocess.PIPE, text=True)
         assert child.stdout.readline() == "ready\n"
-        time.sleep(0.05 + delay)
+        deadline = time.monotonic() + 30
+        before = len(read_metrics(record))
+        while len(read_metrics(record)) < before + 6 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(delay)
         child.send_signal(signal.SIGKILL)
         child.wait()
         child.stdout.close()
     start = resumable_checkpoint(record)
     lines = read_metrics(record)
-    assert start >= 5
+    assert start >= 30  # six rounds of at least six steps, each back to a multiple of five
     assert start == len(lines)
     assert [line["data"]["total"] for line in lines] == [n * (n + 1) // 2 for n in range(1, start + 1)]
     assert read_state(record, start) == {"total": start * (start + 1) // 2}

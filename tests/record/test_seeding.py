@@ -60,6 +60,7 @@ def test_streams_do_not_collide(one, other):
 names = st.lists(st.one_of(st.text(max_size=4), st.integers(-20, 20)), max_size=4).map(tuple)
 
 
+@settings(deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), one=names, other=names)
 def test_stream_seed_law(seed, one, other):
     value = stream_seed(seed, *one)
@@ -149,6 +150,7 @@ prompts = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(stream=prompts, cut=st.integers(0, 40))
 def test_digest_continued_equals_uninterrupted(stream, cut):
     state = json.loads(json.dumps(feed(stream[:cut]).state_dict()))
@@ -157,6 +159,7 @@ def test_digest_continued_equals_uninterrupted(stream, cut):
     assert feed(stream[cut:], resumed).state_dict() == feed(stream).state_dict()
 
 
+@settings(deadline=None)
 @given(stream=prompts, other=prompts)
 def test_digests_agree_exactly_where_the_streams_do(stream, other):
     one, two = feed(stream).state_dict(), feed(other).state_dict()
@@ -176,7 +179,7 @@ def test_domains_are_digested_apart():
     assert one["domains"]["logic"]["digest"] == two["domains"]["logic"]["digest"]
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)
 @given(lengths=st.tuples(st.integers(0, 3000), st.integers(0, 3000)), changed=st.integers(0, 3000))
 def test_long_streams_stay_small_and_comparable(lengths, changed):
     def stream(length, at=None):
