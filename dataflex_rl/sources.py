@@ -32,19 +32,22 @@ def to_build(config: DictConfig) -> dict[str, str]:
     return found
 
 
+def build_sources(names: Mapping[str, str], *, progress: bool) -> None:
+    """Build what is missing of the embedded sources, with a progress bar."""
+    if names:
+        build(progress=progress)
+
+
 def is_ready(names: Mapping[str, str]) -> bool:
     """Return whether everything to build is in the cache."""
     return not names or is_built(tiny_paths())
 
 
-def build_sources(config: DictConfig, *, progress: bool) -> None:
-    """Build what is missing and put the paths into the configuration."""
-    names = to_build(config)
-    if not names:
-        return
-    paths = build(progress=progress)
+def place_sources(config: DictConfig) -> None:
+    """Put the paths of what is embedded into the configuration, in place of `build:NAME`; builds nothing."""
+    paths = tiny_paths()
     places = {MODEL: paths.model, FILES[0]: paths.train, FILES[1]: paths.val}
-    for key in names:
+    for key in to_build(config):
         OmegaConf.update(config, key, str(places[key]))
 
 

@@ -1,6 +1,7 @@
-"""The training process: `python -m dataflex_rl.host.launch RECORD` runs verl on the configuration of a record.
+"""The training process: `python -m dataflex_rl.host.launch RECORD KEY=VALUE...` runs verl on a record's configuration.
 
-It is started by `dataflex_rl.run` in a process group of its own, with its output in the record's log.
+It is started by `dataflex_rl.run` in a session of its own, with its output in the record's log. The KEY=VALUE pairs hold for
+this attempt only.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ import warnings
 from pathlib import Path
 from types import FrameType
 
+from dataflex_rl.supervise import die_with_parent
+
 
 def main(argv: list[str]) -> int:
     """Train; the exit code is 0 if verl's loop returned."""
     signal.signal(signal.SIGTERM, _stop)
+    die_with_parent()
     warnings.filterwarnings("ignore", message=".* engine is not available.*")
     import ray
     from omegaconf import OmegaConf
     from verl.trainer.main_ppo import TaskRunnerV1, run_ppo
 
     config = OmegaConf.load(Path(argv[0]) / "config.yaml")
+    config.merge_with_dotlist(argv[1:])
     try:
         run_ppo(config, task_runner_class=TaskRunnerV1)
     finally:

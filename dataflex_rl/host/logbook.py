@@ -23,6 +23,7 @@ from dataflex_rl.record import (
     update_status,
     write_evaluation,
 )
+from dataflex_rl.record.claim import join_claim
 
 
 class Logbook:
@@ -43,10 +44,11 @@ class Logbook:
         self._steps = steps
         if self._record is None:
             return
+        join_claim(self._record)
         cut_metrics(self._record, step)
         _cut_trace(self._record.trace, step)
         self._metrics = MetricsLog(self._record)
-        update_status(self._record, step=step, phase="train")
+        update_status(self._record, step=step)
 
     def phase(self, name: str) -> None:
         """Say what the run is doing."""

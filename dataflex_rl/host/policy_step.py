@@ -30,6 +30,7 @@ def host_facts(config: DictConfig) -> HostFacts:
         group_estimator=OmegaConf.select(config, "dataflex.group_estimator"),
         rollout_n=int(config.actor_rollout_ref.rollout.n),
         loss_mode=str(loss_mode),
+        loss_agg_mode=str(config.actor_rollout_ref.actor.loss_agg_mode),
         bypass_mode=bool(correction.get("bypass_mode", False)) or loss_mode == "bypass_mode",
         fields=_FIELDS,
     )
@@ -53,7 +54,7 @@ class PolicyStep:
         """Decide on a batch and, unless the policy acts as uniform, write its weights into the queue."""
         signals = self.read(batch)
         decision = self.policy.apply(signals, step=step)
-        if decision.acts:
+        if self.policy.kind != "uniform" and decision.metrics["dataflex/acting"]:
             weights = torch.nested.nested_tensor_from_jagged(decision.weight_N, signals.offset_B1)
             tq.kv_batch_put(
                 keys=batch.keys,

@@ -1,0 +1,122 @@
+"""`python -m dataflex_rl.run`: compose a configuration, check it, train, and keep the record.
+
+    python -m dataflex_rl.run method=difffilter seed=0
+    python -m dataflex_rl.run scorer=group_solve actuator=difffilter dataflex.actuator.params.low=0.1 dry_run=true
+
+Exit codes: 0 done, 1 training failed, 2 the configuration is refused, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import hydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
+from rich.console import Console as RichConsole
+from rich.table import Table
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.paths import shipped
+from dataflex_rl.record import RecordError
+from dataflex_rl.settle import Plan, settle
+
+DRY = (False, True, "json")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    warnings.filterwarnings("ignore", message=".* engine is not available.*")
+    os.environ.setdefault("VERL_LOGGING_LEVEL", "ERROR")
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
+    try:
+        return compose_and(run_one, arguments)
+    except (ConfigError, RecordError) as error:
+        return _refuse(str(error))
+    except HydraException as error:
+        return _refuse(_one_line(error))
+    except OmegaConfBaseException as error:
+        return _refuse(_one_line(error))
+
+
+def compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) -> int:
+    """Compose `conf/run.yaml` with the arguments through Hydra and hand it to a task; returns what the task returns."""
+    result: list[int | ConfigError | RecordError] = []
+
+    @hydra.main(config_path=str(shipped("conf")), config_name="run", version_base="1.3")
+    def job(config: DictConfig) -> None:
+        try:
+            result.append(task(config))
+        except (ConfigError, RecordError) as error:  # raised below: Hydra would announce it in its own words first
+            result.append(error)
+
+    saved, sys.argv = sys.argv, ["dataflex_rl.run", *arguments]
+    try:
+        job()
+    finally:
+        sys.argv = saved
+    code = result[0] if result else 0  # `--help` and the like run no job
+    if isinstance(code, int):
+        return code
+    raise code
+
+
+def run_one(config: DictConfig) -> int:
+    """Check one run, then print its plan or execute it."""
+    if config.dry_run not in DRY:
+        raise ConfigError(f"dry_run={config.dry_run!r}: wanted false, true or json")
+    plan = settle(config)
+    from dataflex_rl.host.validate import validate
+
+    validate(config)
+    if config.dry_run:
+        show_plan(plan, as_json=config.dry_run == "json")
+        return 0
+    from dataflex_rl.attempt import execute
+
+    return execute(config, plan)
+
+
+def show_plan(plan: Plan, *, as_json: bool) -> None:
+    """Print what the run would do: JSON alone on standard output, or a table."""
+    values: dict[str, Any] = plan.as_dict()
+    if as_json:
+        print(json.dumps(values, indent=2))
+        return
+    table = Table(title="plan (nothing is started)", title_justify="left", show_header=False)
+    table.add_column(style="dim")
+    table.add_column(overflow="fold")
+    for key, value in values.items():
+        shown = (
+            (", ".join(value) or "nothing")
+            if isinstance(value, list)
+            else f"{value:,}"
+            if isinstance(value, int)
+            else value
+        )
+        table.add_row(key.replace("_", " "), str(shown))
+    RichConsole().print(table)
+
+
+def _one_line(error: Exception) -> str:
+    """Return Hydra's message without its layout: first line, and the choices it lists."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if lines and lines[0].startswith(("In ", "Could not find", "Could not override", "Key ", "Error")):
+        return " ".join(lines)
+    return " ".join(lines[:6])
+
+
+def _refuse(message: str) -> int:
+    print(f"error: {' '.join(message.split())}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())
