@@ -2,6 +2,7 @@
 
 Everything here walks the tokens in chunks of whole responses, so the extra memory is O(responses) plus one chunk, and
 sums each response on its own in float64, so a response's result does not depend on where it stands in the batch.
+Tokens of mask 0 may hold anything, NaN too.
 """
 
 from __future__ import annotations
@@ -30,31 +31,38 @@ def count_B(mask_N: Tensor, offset_B1: Tensor) -> Tensor:
     """int64 [B]: how many tokens of each response have a non-zero mask."""
     out_B = torch.zeros(offset_B1.numel() - 1, dtype=torch.int64, device=offset_B1.device)
     for rows, tokens in chunks(offset_B1):
-        # float32 counts are exact below 2**24 tokens per response
-        out_B[rows] = _sums((mask_N[tokens] != 0).float(), offset_B1, rows).long()
+        mask = mask_N[tokens]
+        if all_data(mask):
+            out_B[rows] = offset_B1[rows.start : rows.stop + 1].diff()
+        else:  # float32 counts are exact below 2**24 tokens per response
+            out_B[rows] = reduced((mask != 0).float(), offset_B1, rows).long()
     return out_B
 
 
 def total_B(value_N: Tensor, offset_B1: Tensor) -> Tensor:
-    """float64 [B]: sum over all tokens of each response (fast when most values are 0); 0 for an empty response."""
+    """float64 [B]: sum over all tokens of each response; 0 for an empty response.
+
+    Fast where only the last token of each response has a value, as with outcome rewards.
+    """
     out_B = torch.zeros(offset_B1.numel() - 1, dtype=torch.float64, device=offset_B1.device)
-    for _, tokens in chunks(offset_B1):
-        value = value_N[tokens]
-        where = value.nonzero().squeeze(1)
-        owner = torch.searchsorted(offset_B1, where + tokens.start, right=True) - 1
-        out_B.index_add_(0, owner, value[where].double())
+    has_tokens_B = offset_B1.diff() > 0
+    last_B = value_N[offset_B1[1:][has_tokens_B] - 1]
+    if int(value_N.count_nonzero()) == int(last_B.count_nonzero()):
+        out_B[has_tokens_B] = last_B.double()
+        return out_B
+    for rows, tokens in chunks(offset_B1):
+        out_B[rows] = reduced(value_N[tokens].double(), offset_B1, rows)
     return out_B
 
 
 def masked_sum_B(
     value_N: Tensor, mask_N: Tensor, offset_B1: Tensor, of: Callable[[Tensor], Tensor] | None = None
 ) -> Tensor:
-    """float64 [B]: sum of `of(value)` over the tokens with mask 1; values elsewhere may be anything, NaN too."""
+    """float64 [B]: sum of `of(value)` over the tokens with mask 1."""
     out_B = torch.zeros(offset_B1.numel() - 1, dtype=torch.float64, device=offset_B1.device)
     for rows, tokens in chunks(offset_B1):
-        value = value_N[tokens].to(torch.float64, copy=True)
-        value = value if of is None else of(value)
-        out_B[rows] = _sums(value.masked_fill_(mask_N[tokens] == 0, 0.0), offset_B1, rows)
+        value = value_N[tokens] if of is None else of(value_N[tokens])
+        out_B[rows] = reduced(filled(value, mask_N[tokens], 0.0).double(), offset_B1, rows)
     return out_B
 
 
@@ -62,8 +70,8 @@ def masked_max_B(value_N: Tensor, mask_N: Tensor, offset_B1: Tensor) -> Tensor:
     """float64 [B]: largest absolute value over the tokens with mask 1; 0 for a response without any."""
     out_B = torch.zeros(offset_B1.numel() - 1, dtype=torch.float64, device=offset_B1.device)
     for rows, tokens in chunks(offset_B1):
-        value = value_N[tokens].to(torch.float64, copy=True).abs_().masked_fill_(mask_N[tokens] == 0, 0.0)
-        out_B[rows] = _sums(value, offset_B1, rows, reduce="max").clamp_(min=0.0)
+        value = filled(value_N[tokens].abs(), mask_N[tokens], 0.0)
+        out_B[rows] = reduced(value.float(), offset_B1, rows, "max").clamp_(min=0.0).double()
     return out_B
 
 
@@ -72,25 +80,34 @@ def expand_N(value_B: Tensor, mask_N: Tensor, offset_B1: Tensor) -> Tensor:
     out_N = torch.empty(mask_N.numel(), dtype=torch.float32, device=mask_N.device)
     value_B, length_B = value_B.float(), offset_B1.diff()
     for rows, tokens in chunks(offset_B1):
-        size = tokens.stop - tokens.start
-        spread = torch.repeat_interleave(value_B[rows], length_B[rows], output_size=size)
-        out_N[tokens] = spread.masked_fill_(mask_N[tokens] == 0, 0.0)
+        spread = torch.repeat_interleave(value_B[rows], length_B[rows], output_size=tokens.stop - tokens.start)
+        out_N[tokens] = filled(spread, mask_N[tokens], 0.0)
     return out_N
 
 
 def first_bad(value_N: Tensor, mask_N: Tensor, offset_B1: Tensor) -> int | None:
     """Index of the first response with a NaN or Inf on a token with mask 1, else None."""
     for _, tokens in chunks(offset_B1):
-        bad = ~torch.isfinite(value_N[tokens])
-        if not bad.any():
-            continue
-        bad &= mask_N[tokens] != 0
+        if torch.isfinite(value_N[tokens].sum()):
+            continue  # one NaN or Inf would have made the sum one; a sum that overflowed is looked at below
+        bad = ~torch.isfinite(value_N[tokens]) & (mask_N[tokens] != 0)
         if bad.any():
             position = int(bad.nonzero()[0]) + tokens.start
             return int(torch.searchsorted(offset_B1, position, right=True)) - 1
     return None
 
 
-def _sums(value: Tensor, offset_B1: Tensor, rows: slice, reduce: str = "sum") -> Tensor:
+def all_data(mask: Tensor) -> bool:
+    """Whether every token of a chunk has mask 1."""
+    return int(mask.count_nonzero()) == mask.numel()
+
+
+def filled(value: Tensor, mask: Tensor, by: float) -> Tensor:
+    """`value` with `by` where the mask is 0; the same tensor if it is 0 nowhere."""
+    return value if all_data(mask) else value.masked_fill(mask == 0, by)
+
+
+def reduced(value: Tensor, offset_B1: Tensor, rows: slice, how: str = "sum") -> Tensor:
+    """Sum, max or min of a chunk's values per response of the chunk; an empty response has the reduction's identity."""
     cuts = offset_B1[rows.start : rows.stop + 1] - offset_B1[rows.start]
-    return torch.segment_reduce(value, reduce, offsets=cuts, unsafe=True)
+    return torch.segment_reduce(value, how, offsets=cuts, unsafe=True)

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 
 from dataflex_rl.batch import REWARD_NOISE, Batch
-from dataflex_rl.segments import chunks, masked_sum_B
+from dataflex_rl.segments import chunks, filled, masked_sum_B, reduced
 
 PREFIX = "dataflex/"
 
@@ -167,17 +167,17 @@ def _weight_stats(batch: Batch, weights: Weights) -> dict[str, float]:
 
 def _token_range(batch: Batch, weight_B: Tensor, factor_N: Tensor) -> tuple[float, float, float, Tensor]:
     """(min, max, sum of squares) of the weights over tokens that are data, and how many are above 0 per response."""
-    low, high, square_sum = float("inf"), 0.0, 0.0
+    low_B, high_B, square_B = (torch.zeros_like(weight_B) for _ in range(3))
     positive_B = torch.zeros_like(batch.length_B)
-    length_B = batch.offset_B1.diff()
     for rows, tokens in chunks(batch.offset_B1):
-        size = tokens.stop - tokens.start
-        owner = torch.repeat_interleave(torch.arange(rows.start, rows.stop), length_B[rows], output_size=size)
-        data = (batch.mask_N[tokens] != 0).nonzero().squeeze(1)
-        owner = owner.to(data.device)[data]
-        weight = weight_B[owner] * factor_N[tokens][data]
-        if weight.numel():
-            low, high = min(low, float(weight.min())), max(high, float(weight.max()))
-            square_sum += float(weight.square().sum())
-            positive_B += torch.bincount(owner[weight > 0], minlength=batch.size)
-    return (low if low < float("inf") else 0.0), high, square_sum, positive_B
+        factor, mask = factor_N[tokens], batch.mask_N[tokens]
+        low_B[rows] = reduced(filled(factor, mask, float("inf")), batch.offset_B1, rows, "min").double()
+        factor = filled(factor, mask, 0.0)
+        high_B[rows] = reduced(factor, batch.offset_B1, rows, "max").double()
+        square_B[rows] = reduced(factor.double().square_(), batch.offset_B1, rows)
+        positive_B[rows] = reduced((factor > 0).float(), batch.offset_B1, rows).long()
+    live_B = batch.live_B
+    low = float((low_B * weight_B)[live_B].min()) if live_B.any() else 0.0
+    high = float((high_B * weight_B)[live_B].max()) if live_B.any() else 0.0
+    square_sum = float((square_B * weight_B.square())[live_B].sum())
+    return low, high, square_sum, torch.where(weight_B > 0, positive_B, 0)

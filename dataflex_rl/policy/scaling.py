@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from dataflex_rl.segments import chunks
+from dataflex_rl.segments import all_data, chunks, count_B, masked_sum_B
 
 Parts = Callable[[], Iterator[tuple[Tensor, Tensor]]]  # (raw weight, share of the mean it stands for), float64
 
@@ -20,17 +20,31 @@ def scaled_B(raw_B: Tensor, measure_B: Tensor, cap: float | None) -> Tensor:
     nothing: every weight is 1. Where too few weights are above 0 to reach mean 1 under the cap, those are at the cap
     and the mean is below 1.
     """
-    scale = _scale(lambda: iter([(raw_B, measure_B)]), float(measure_B.sum()), cap)
-    if scale is None:
+    mass = float((raw_B * measure_B).sum())
+    if mass == 0.0:
         return torch.ones_like(raw_B)
-    return (raw_B * scale).clamp(max=math.inf if cap is None else cap)
+    target = float(measure_B.sum())
+    scale = target / mass
+    if cap is None:
+        return raw_B * scale
+    return (raw_B * _capped(scale, target, lambda: iter([(raw_B, measure_B)]), cap)).clamp(max=cap)
 
 
 def scale_N_(raw_N: Tensor, mask_N: Tensor, measure_B: Tensor, offset_B1: Tensor, cap: float | None) -> Tensor:
     """float32 [N], in place: as `scaled_B` for a weight per token; every token of i has the measure `measure_B[i]`.
 
-    Tokens with mask 0, and those of responses with measure 0, get 0 and do not count.
+    Tokens with mask 0 get 0 and do not count; responses of measure 0 do not count.
     """
+    for _, tokens in chunks(offset_B1):
+        if not all_data(mask_N[tokens]):
+            raw_N[tokens].masked_fill_(mask_N[tokens] == 0, 0.0)
+    mass = float((masked_sum_B(raw_N, mask_N, offset_B1) * measure_B).sum())
+    if mass == 0.0:
+        return raw_N.fill_(1.0).mul_(mask_N != 0)
+    target = float((count_B(mask_N, offset_B1) * measure_B).sum())
+    scale = target / mass
+    if cap is None:
+        return raw_N.mul_(scale)
     length_B = offset_B1.diff()
 
     def parts() -> Iterator[tuple[Tensor, Tensor]]:
@@ -39,34 +53,18 @@ def scale_N_(raw_N: Tensor, mask_N: Tensor, measure_B: Tensor, offset_B1: Tensor
             measure = torch.repeat_interleave(measure_B[rows], length_B[rows], output_size=size)
             yield raw_N[tokens].double(), measure.masked_fill_(mask_N[tokens] == 0, 0.0)
 
-    total = 0.0
-    for rows, tokens in chunks(offset_B1):
-        live = torch.repeat_interleave(measure_B[rows] > 0, length_B[rows], output_size=tokens.stop - tokens.start)
-        raw_N[tokens].masked_fill_(~live | (mask_N[tokens] == 0), 0.0)
-    for _, measure in parts():
-        total += float(measure.sum())
-    scale = _scale(parts, total, cap)
-    if scale is not None:
-        return raw_N.mul_(scale).clamp_(max=math.inf if cap is None else cap)
-    for _, tokens in chunks(offset_B1):
-        raw_N[tokens] = 1.0
-    return raw_N
+    return raw_N.mul_(_capped(scale, target, parts, cap)).clamp_(max=cap)
 
 
-def _scale(parts: Parts, target: float, cap: float | None) -> float | None:
-    """Factor c with sum(measure * min(c * raw, cap)) = target; None if every raw weight is 0."""
-    mass = sum(float((raw * measure).sum()) for raw, measure in parts())
-    if mass == 0.0:
-        return None
-    scale = target / mass
-    while cap is not None:
+def _capped(scale: float, target: float, parts: Parts, cap: float) -> float:
+    """Factor c with sum(measure * min(c * raw, cap)) = target, from below; each round holds more weights at the cap."""
+    while True:
         held, free = 0.0, 0.0
         for raw, measure in parts():
             over = raw * scale >= cap
             held += float(measure[over].sum())
             free += float((raw * measure)[~over].sum())
         better = (target - cap * held) / free if free > 0.0 else scale
-        if better <= scale * (1 + 1e-12):
-            break
+        if not math.isfinite(better) or better <= scale * (1 + 1e-12):
+            return scale
         scale = better
-    return scale
