@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,10 +39,23 @@ class Comparison:
 
 def compare_all(found: list[Block], options: Options) -> list[Comparison]:
     """Compare every block; Holm over the primary summary per block, or over all blocks with options.holm = "all"."""
-    comparisons = [compare(block, options) for block in found]
+    comparisons = [_elsewhere(compare(block, options), found, options) for block in found]
     if options.holm == "all":
         _adjust([r for c in comparisons for r in c.rows], options, across=True)
     return comparisons
+
+
+def _elsewhere(comparison: Comparison, found: list[Block], options: Options) -> Comparison:
+    """Add where a missing control does exist: with another budget, regime or evaluation, so no pair."""
+    block, notes = comparison.block, list(comparison.notes)
+    for lacking in (m for m in comparison.matches if m.control is None):
+        family = [f for f in options.families if f.name == lacking.family]
+        names = family[0].controls if family else (options.control,)
+        others = [b for b in found if b.key[:2] == block.key[:2] and b is not block and set(names) & set(b.methods)]
+        notes += [
+            f"{block.name}: {' or '.join(map(str, names))} exists in {b.name}: no pair across blocks" for b in others
+        ]
+    return replace(comparison, notes=tuple(notes))
 
 
 def compare(block: Block, options: Options) -> Comparison:

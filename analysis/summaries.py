@@ -19,13 +19,15 @@ def domain_scores(score_K: Floats, domain_K: Sequence[str], domains: Sequence[st
     result = {}
     for domain in domains:
         columns = [k for k, d in enumerate(domain_K) if d == domain]
-        result[domain] = score_K[..., columns].mean(axis=-1) if columns else np.full(score_K.shape[:-1], np.nan)
+        result[domain] = (
+            np.asarray(score_K[..., columns].mean(axis=-1)) if columns else np.full(score_K.shape[:-1], np.nan)
+        )
     return result
 
 
 def domain_balanced(by_domain: Mapping[str, Floats]) -> Floats:
     """Give the mean of the domain scores: each domain counts the same, however many benchmarks it has."""
-    return np.mean(np.stack(list(by_domain.values())), axis=0)
+    return np.asarray(np.mean(np.stack(list(by_domain.values())), axis=0))
 
 
 def six(score_K: Floats, names: Sequence[str]) -> Floats:
@@ -36,12 +38,12 @@ def six(score_K: Floats, names: Sequence[str]) -> Floats:
     wanted = ["math" if b == "math500" and "math500" not in names and "math" in names else b for b in SIX]
     if any(b not in names for b in wanted):
         return np.full(score_K.shape[:-1], np.nan)
-    return score_K[..., [list(names).index(b) for b in wanted]].mean(axis=-1)
+    return np.asarray(score_K[..., [list(names).index(b) for b in wanted]].mean(axis=-1))
 
 
 def macro(score_K: Floats) -> Floats:
     """Give the plain mean over all benchmarks."""
-    return score_K.mean(axis=-1)
+    return np.asarray(score_K.mean(axis=-1))
 
 
 def micro(score_K: Floats, items_K: Sequence[int | None]) -> Floats:
@@ -49,7 +51,7 @@ def micro(score_K: Floats, items_K: Sequence[int | None]) -> Floats:
     if any(n is None for n in items_K):
         return np.full(score_K.shape[:-1], np.nan)
     weight_K = np.asarray(items_K, dtype=np.float64)
-    return (score_K * weight_K).sum(axis=-1) / weight_K.sum()
+    return np.asarray((score_K * weight_K).sum(axis=-1) / weight_K.sum())
 
 
 def all_summaries(
@@ -69,8 +71,18 @@ def all_summaries(
         "six": six(score_K, names),
         f"macro{len(names)}": macro(score_K),
         f"micro{len(names)}": micro(score_K, items_K),
-        **{(d if d not in names else f"{d} (domain)"): v for d, v in by_domain.items()},
+        **{_domain_name(d, names): v for d, v in by_domain.items() if not _is_benchmark(d, names, domain_K)},
     }
+
+
+def _domain_name(domain: str, names: Sequence[str]) -> str:
+    """Name a domain's score; a domain that shares its name with one of several benchmarks in it is marked."""
+    return f"{domain} (domain)" if domain in names else domain
+
+
+def _is_benchmark(domain: str, names: Sequence[str], domain_K: Sequence[str]) -> bool:
+    """Say whether a domain holds one benchmark of the same name: its score is that benchmark's row."""
+    return [b for b, d in zip(names, domain_K, strict=True) if d == domain] == [domain]
 
 
 def why_missing(summary: str, names: Sequence[str], items_K: Sequence[int | None], domain_K: Sequence[str]) -> str:

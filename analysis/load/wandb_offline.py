@@ -47,10 +47,11 @@ def load(root: Path) -> tuple[list[Run], list[str]]:
 
 def _read(path: Path, config: dict[str, Any], summary: dict[str, Any], history: list[dict[str, Any]]) -> list[str]:
     """Add one file's records to config, summary and history; give notes."""
-    from google.protobuf.message import DecodeError  # comes with wandb, which takes seconds to import
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # with wandb: seconds to import
     from wandb.proto import wandb_internal_pb2
 
-    data, notes = path.read_bytes(), []
+    data = path.read_bytes()
+    notes: list[str] = []
     if data[:4] != _MAGIC:
         raise AnalysisError(f"{path}: not a W&B run file (starts with {data[:4]!r}, wanted {_MAGIC!r})")
     for chunk in log_records(data, notes):

@@ -56,13 +56,16 @@ def unreachable(n: int, alpha: float) -> str:
     return f"permutation and Wilcoxon cannot reach {alpha:g} at n = {n} (minimum {2.0 ** (1 - n):g})"
 
 
-def dropped(rows: Iterable[Row]) -> str:
-    """Name the seeds that were left out, per method."""
-    found = {(f"{r['method']} ({r['model']}, {r['campaign']})", s) for r in rows for s in r.get("dropped_seeds", ())}
-    if not found:
+def dropped(rows: Sequence[Row]) -> str:
+    """Name the seeds that were left out of the primary summary, per method (of all endpoints where it has no row)."""
+    primary = [r for r in rows if r["summary"] == DOMAIN_BALANCED] or list(rows)
+    named: dict[str, set[int]] = {}
+    for row in primary:
+        if row["dropped_seeds"]:
+            named.setdefault(f"{row['method']} ({row['model']}, {row['campaign']})", set()).update(row["dropped_seeds"])
+    if not named:
         return "Dropped: no seed."
-    named = {m: sorted(s for k, s in found if k == m) for m in sorted({m for m, _ in found})}
-    return "Dropped seeds: " + "; ".join(f"{m}: {', '.join(map(str, s))}" for m, s in named.items()) + "."
+    return "Dropped seeds: " + "; ".join(f"{m}: {', '.join(map(str, sorted(s)))}" for m, s in named.items()) + "."
 
 
 def with_reasons(row: Row, options: Options) -> Row:
