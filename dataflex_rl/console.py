@@ -232,7 +232,7 @@ def _mean(values: list[float | None]) -> float | None:
 
 def result_table(evaluation: Mapping[str, Any]) -> Table:
     """Return the table of an eval.json: accuracy per domain and on average [percent], change [points]."""
-    table = Table(title="validation accuracy", title_justify="left")
+    table = Table(title="validation accuracy [percent]", title_justify="left")
     table.add_column("domain")
     for name in ("untrained", "trained", "points"):
         table.add_column(name, justify="right")
