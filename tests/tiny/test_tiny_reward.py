@@ -1,6 +1,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from omegaconf import OmegaConf
+from verl.trainer.ppo.reward import get_custom_reward_fn
 
 from dataflex_rl.rewards.toy3 import compute_score
 
@@ -41,3 +43,10 @@ def test_any_text_gets_a_grade_with_the_same_keys(text):
 
 def test_a_long_run_of_markers_is_stripped_in_linear_time():
     assert compute_score("math", "1" + "<pad>" * 200_000, "1")["score"] == 1.0
+
+
+def test_verl_loads_the_verifier_by_package_path_and_name():
+    function = {"path": "pkg://dataflex_rl.rewards.toy3", "name": "compute_score"}
+    loaded = get_custom_reward_fn(OmegaConf.create({"reward": {"custom_reward_function": function}}))
+    result = loaded(data_source="math", solution_str="7</s>", ground_truth="7", extra_info={"num_turns": 2})
+    assert result == {"score": 1.0, "acc": 1.0, "pred": "7"}
