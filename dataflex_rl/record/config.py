@@ -8,39 +8,57 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
-from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from dataflex_rl.record.files import RecordError, write_text
 from dataflex_rl.record.paths import RunRecord
 
+_WORDS = re.compile(r"[A-Za-z_/](?:[\w./ -]*[\w./-])?", re.ASCII)
+_TEXT_TAG = "tag:yaml.org,2002:str"
 ABSENT = "(absent)"  # what config_diff shows for a key that one side does not have
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes words as they are and every other text in double quotes, so that it comes back as it was."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write a value that occurs twice twice, without anchors."""
+        return True
+
+
+def _represent_text(dumper: Any, text: str) -> Any:
+    """Return the node of a text: plain where no YAML reader can take it for anything else."""
+    plain = _WORDS.fullmatch(text) and dumper.resolve(yaml.ScalarNode, text, (True, False)) == _TEXT_TAG
+    return dumper.represent_scalar(_TEXT_TAG, text, style=None if plain else '"')
+
+
+_Dumper.add_representer(str, _represent_text)
 
 
 def write_config(record: RunRecord, config: Mapping[str, Any]) -> None:
     """Write the resolved configuration (plain dicts and lists) as config.yaml."""
-    write_text(record.config, OmegaConf.to_yaml(OmegaConf.create(dict(config))))
+    write_text(record.config, yaml.dump(dict(config), Dumper=_Dumper, sort_keys=False, width=2**31))
 
 
 def read_config(record: RunRecord) -> dict[str, Any] | None:
-    """Return the configuration of a record as plain dicts and lists; None if there is none, RecordError if broken."""
+    """Return the configuration of a record, equal to what was written; None if there is none, RecordError if broken."""
     try:
-        value = OmegaConf.to_container(OmegaConf.load(record.config))
+        value = yaml.safe_load(record.config.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise RecordError.of("read", record.config, error) from error
-    except (OmegaConfBaseException, yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise RecordError(
             f"run record: {record.config} is no configuration ({' '.join(str(error).split())})"
         ) from error
     if not isinstance(value, dict):
         raise RecordError(f"run record: {record.config} holds a {type(value).__name__}, wanted keys")
-    return {str(key): item for key, item in value.items()}
+    return value
 
 
 def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

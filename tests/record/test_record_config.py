@@ -1,6 +1,8 @@
 """config.yaml, its hash and the difference of two."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dataflex_rl.record import (
     RecordError,
@@ -70,3 +72,33 @@ def test_a_broken_config_is_named(tmp_path, content):
     record.config.write_text(content)
     with pytest.raises(RecordError, match=r"config\.yaml"):
         read_config(record)
+
+
+TRICKY = [
+    *("1e-6", "1_000", "0x1F", "0o17", "1:30", ".5", "1.", "-.inf", ".nan", "nan", "NaN", "inf", "+1", "007"),
+    *("yes", "on", "No", "OFF", "null", "Null", "~", "", " ", "true", "2020-01-01", "2020-01-01 10:00:00", "=", "<<"),
+    *("???", "${a}", "${a", "\\${a}", "a: b", "- a", "#a", "a #b", "'", '"', "{a}", "[a", "*a", "&a", "!a", "%a", "@a"),
+    *("a\nb", "a\n", "\n", "\ta", "é", "日本", "\x07", "\u2028", "\U0001f600", "x" * 300, "a  b\n\n  c"),
+]
+
+
+def test_every_text_comes_back_as_it_was(tmp_path):
+    record = RunRecord(tmp_path)
+    config = {"texts": TRICKY, **{f"k{number}": text for number, text in enumerate(TRICKY)}}
+    write_config(record, config)
+    assert config_diff(config, read_config(record)) == []
+
+
+numbers = st.one_of(st.integers(), st.floats(allow_nan=False), st.booleans(), st.none())
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+trees = st.recursive(
+    numbers | texts, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3), max_leaves=8
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(config=st.dictionaries(st.from_regex(r"[a-z_]{1,6}", fullmatch=True), trees, max_size=4))
+def test_any_configuration_comes_back_as_it_was(tmp_path_factory, config):
+    record = RunRecord(tmp_path_factory.mktemp("record"))
+    write_config(record, config)
+    assert read_config(record) == config
