@@ -11,6 +11,7 @@ unused rows compute dummies. And the shape a request meets (its *buckets*) follo
 - `attention`: attention of one new token over its slot's cache, without copies for grouped heads.
 - `cache`: key-value memory of the slots, behind transformers' cache interface.
 - `forward`: the two passes (prefill of new prompts, one token for every slot).
+- `probe`: the law tried on this machine before it is relied on.
 - `job`: a request on its way.
 - `lane`: the slots of one cache length: admit, step, finish.
 - `weights`: strict loading of named tensors into the model.

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import pad, scaled_dot_product_attention
 from transformers import AttentionInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
 from dataflex_rl.errors import ConfigError
 
 NAME = "dataflex_slots"
+
+# torch's CPU kernel gives each thread a stretch of one scratch buffer. With a multiple of 8 queries every stretch
+# starts on a cache line; otherwise threads differ in the last bits, and a row's result depends on who computed it.
+_QUERIES = 8
 
 
 def slot_attention(
@@ -31,13 +36,16 @@ def slot_attention(
 
     attention_mask: [S, 1, T, C], added to the scores. T > 1 is left to transformers' function.
     """
-    heads, shared = query.shape[1], key.shape[1]
-    if query.shape[2] != 1 or heads == shared:
+    if query.shape[2] != 1:
         output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **kwargs)
         return output, None
-    grouped = query.reshape(query.shape[0], shared, heads // shared, query.shape[3])
+    slots, heads, _, width = query.shape
+    group = heads // key.shape[1]
+    grouped = query.reshape(slots, key.shape[1], group, width)
+    if query.device.type == "cpu" and torch.get_num_threads() > 1:
+        grouped = pad(grouped, (0, 0, 0, -group % _QUERIES))
     attended = scaled_dot_product_attention(grouped, key, value, attn_mask=attention_mask, scale=scaling)
-    return attended.reshape(query.shape[0], 1, heads, value.shape[3]), None
+    return attended[:, :, :group].reshape(slots, 1, heads, value.shape[3]), None
 
 
 def use_slot_attention(model: Any) -> None:

@@ -8,6 +8,8 @@ from itertools import pairwise
 from dataflex_rl.errors import ConfigError
 
 SMALLEST = 32
+# Lengths are multiples of this, so that what threads share out begins on a cache line (see `attention`).
+STEP = 8
 
 
 def ladder(max_model_len: int) -> tuple[int, ...]:
@@ -21,20 +23,21 @@ def ladder(max_model_len: int) -> tuple[int, ...]:
 
 
 def checked(buckets: Sequence[int] | None, max_model_len: int) -> tuple[int, ...]:
-    """Return the ladder to use: the given one, or the default for `max_model_len` if None.
+    """Return the ladder to use: the given one, or the default for `max_model_len` if None, in multiples of 8.
 
+    Each length is rounded up.
     Errors: `ConfigError` unless the lengths rise strictly from at least 1 and the last one holds `max_model_len`.
     """
     if max_model_len < 2:
         raise ConfigError(f"max_model_len={max_model_len}, wanted an integer >= 2 (one prompt token, one new token)")
     if buckets is None:
-        return ladder(max_model_len)
+        buckets = ladder(max_model_len)
     rising = all(low < high for low, high in pairwise(buckets))
     if not buckets or buckets[0] < 1 or not rising:
         raise ConfigError(f"buckets={tuple(buckets)}, wanted lengths >= 1 that rise strictly")
     if buckets[-1] < max_model_len:
         raise ConfigError(f"buckets={tuple(buckets)}, wanted the last to be at least max_model_len={max_model_len}")
-    return tuple(buckets)
+    return tuple(sorted({-(-bucket // STEP) * STEP for bucket in buckets}))
 
 
 def rung(buckets: Sequence[int], needed: int) -> int:

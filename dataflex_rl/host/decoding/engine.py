@@ -26,8 +26,8 @@ class Engine:
 
     model: a Hugging Face causal language model; the engine owns it from here on (device, eval mode, attention).
     max_model_len: longest prompt and response together [tokens].
-    slots: responses decoded side by side. prefill_rows: different prompts per prefill. Both, like torch's thread count,
-    are part of the shape behind the numbers: keep them equal in runs that must repeat bit for bit.
+    slots: responses decoded side by side, a multiple of 8. prefill_rows: different prompts per prefill. Both, like
+    torch's thread count, belong to the shape behind the numbers: keep them equal in runs that must repeat bit for bit.
     buckets: rising lengths [tokens]; a prompt is padded to the first that holds it, a cache is as long as the first
     that holds prompt and longest response. None: 32, 48, 64, 96, ..., max_model_len. Few buckets share slots better.
     pad_id: any token id; what it computes is hidden.
@@ -47,8 +47,8 @@ class Engine:
         pad_id: int = 0,
         gather_s: float = 0.002,
     ) -> None:
-        if not 2 <= prefill_rows <= slots:
-            raise ConfigError(f"slots={slots}, prefill_rows={prefill_rows}, wanted 2 <= prefill_rows <= slots")
+        if slots < 8 or slots % 8 or not 1 <= prefill_rows <= slots:
+            raise ConfigError(f"slots={slots}, prefill_rows={prefill_rows}, wanted a multiple of 8, and 1..slots")
         vocabulary = int(model.config.vocab_size)
         if not 0 <= pad_id < vocabulary:
             raise ConfigError(f"pad_id={pad_id}, wanted a token id in 0..{vocabulary - 1}")
@@ -78,7 +78,9 @@ class Engine:
         job = Job(request=request, prompt_columns=rung(self.buckets, len(request.prompt_ids)), future=future)
         columns = rung(self.buckets, request.total)
         if columns not in self._lanes:
-            self._lanes[columns] = Lane(self._runner, self.slots, columns, self._tally)
+            last = min(columns, self.max_model_len) - 1
+            lane = Lane(self._runner, slots=self.slots, columns=columns, last=last, tally=self._tally)
+            self._lanes[columns] = lane
         self._lanes[columns].waiting.append(job)
         self._wake()
         return await future
@@ -121,7 +123,8 @@ class Engine:
 
     def clear_cache(self) -> None:
         """Free the memory of caches that no request uses; nothing is remembered between requests anyway."""
-        self._lanes = {columns: lane for columns, lane in self._lanes.items() if lane.active or lane.waiting}
+        for lane in self._lanes.values():
+            lane.free()
 
     @property
     def stats(self) -> Stats:
@@ -175,10 +178,12 @@ class Engine:
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Hand an error of the loop to everyone who waits; otherwise serve those who came at the last moment."""
         self._task = None
-        error = asyncio.CancelledError() if task.cancelled() else task.exception()
-        if error is None:
+        error = None if task.cancelled() else task.exception()
+        if error is None and not task.cancelled():
             self._wake()
             return
-        dropped = [job for lane in self._lanes.values() for job in lane.drop(lambda job: True)]
-        for job in dropped:
-            job.fail(error)
+        for job in [job for lane in self._lanes.values() for job in lane.drop(lambda job: True)]:
+            if error is None:
+                job.future.cancel()
+            else:
+                job.fail(error)

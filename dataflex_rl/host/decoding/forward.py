@@ -89,6 +89,9 @@ def check_model(model: Any, max_model_len: int) -> None:
     for key in _ROUTED:
         if (getattr(config, key, 0) or 0) > 1:
             raise ConfigError(f"{name} routes tokens to experts ({key}={getattr(config, key)}): wanted a dense model")
+    cap = getattr(config, "attn_logit_softcapping", None)
+    if cap is not None:
+        raise ConfigError(f"{name} caps attention scores (attn_logit_softcapping={cap}): wanted plain attention")
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     if not kinds <= {"full_attention", "sliding_attention"}:
         raise ConfigError(f"{name} has layers of kind {sorted(kinds)}: wanted full attention in every layer")

@@ -12,6 +12,7 @@ from transformers.cache_utils import Cache
 from dataflex_rl.host.decoding.cache import slot_cache, take_rows
 from dataflex_rl.host.decoding.forward import Prefill, Runner
 from dataflex_rl.host.decoding.job import Job
+from dataflex_rl.host.decoding.probe import check_rows
 from dataflex_rl.host.decoding.sampling import Knobs, ban, sample
 from dataflex_rl.host.decoding.stats import Tally
 
@@ -22,16 +23,19 @@ _PATIENCE = 4
 class Lane:
     """A fixed number of slots with `columns` cache columns each, and the jobs that wait for one.
 
+    last: the highest position a token may have.
     Which slot a job gets, when, and beside whom does not change its tokens: each row stands for itself.
     """
 
-    def __init__(self, runner: Runner, slots: int, columns: int, tally: Tally) -> None:
+    def __init__(self, runner: Runner, *, slots: int, columns: int, last: int, tally: Tally) -> None:
         self.runner = runner
         self.columns = columns
+        self.last = last
         self.waiting: deque[Job] = deque()
         self.jobs: list[Job | None] = [None] * slots
         self.tally = tally
         self._patience = 0
+        self._checked: set[int] = set()
         self._position_S = torch.zeros(slots, dtype=torch.long, device=runner.device)
         self._cache: Cache | None = None
         self._logits_SV: Tensor | None = None
@@ -58,6 +62,11 @@ class Lane:
         self.waiting = deque(job for job in self.waiting if not wanted(job))
         return dropped
 
+    def free(self) -> None:
+        """Give the cache's memory back if no job holds a slot."""
+        if not self.active:
+            self._cache = self._logits_SV = self._knobs = None
+
     def _due(self) -> bool:
         """Return whether to run a prefill now: enough prompts for a full one, nothing else to do, or patience gone."""
         free = self.jobs.count(None)
@@ -73,7 +82,7 @@ class Lane:
         self._patience = _PATIENCE
         if not batch:
             return
-        prefill = self.runner.prefill(list(prompts), batch[0].prompt_columns)
+        prefill = self._prefill(list(prompts), batch[0].prompt_columns)
         self.tally.prefills += 1
         self.tally.requests += len(batch)
         self.tally.prompt_tokens += sum(len(job.request.prompt_ids) for job in batch)
@@ -82,6 +91,13 @@ class Lane:
             self.jobs[slot] = job
         self._take(prefill, slots, [prompts[tuple(job.request.prompt_ids)] for job in batch])
         self._knobs = self._read_knobs()
+
+    def _prefill(self, prompts: list[tuple[int, ...]], columns: int) -> Prefill:
+        """Run a prefill; the first of each shape after a check that this machine keeps rows apart."""
+        if columns not in self._checked:
+            check_rows(self.runner, len(self.jobs), columns, self.columns)
+            self._checked.add(columns)
+        return self.runner.prefill(prompts, columns)
 
     def _choose(self, free: int) -> tuple[list[Job], dict[tuple[int, ...], int]]:
         """Remove up to `free` jobs of one prefill bucket from the queue; return them and each prompt's prefill row."""
@@ -143,5 +159,5 @@ class Lane:
         self._patience -= 1
         if any(job is not None for job in self.jobs):
             self._logits_SV = self.runner.decode(token_S, self._position_S, self._cache)
-            self._position_S.add_(1).clamp_(max=self.columns - 1)
+            self._position_S.add_(1).clamp_(max=self.last)  # empty slots run on to the end
             self.tally.decodes += 1
