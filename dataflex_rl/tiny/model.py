@@ -112,6 +112,7 @@ def _config(knobs: ModelKnobs, tokenizer: PreTrainedTokenizerFast) -> LlamaConfi
 def _deterministic(seed: int) -> Iterator[None]:
     """Run the block on one thread with seeded, deterministic torch; put everything back afterwards."""
     threads, strict = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    warn_only = torch.is_deterministic_algorithms_warn_only_enabled()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         torch.set_num_threads(1)
@@ -119,7 +120,7 @@ def _deterministic(seed: int) -> Iterator[None]:
         try:
             yield
         finally:
-            torch.use_deterministic_algorithms(strict)
+            torch.use_deterministic_algorithms(strict, warn_only=warn_only)
             torch.set_num_threads(threads)
 
 
