@@ -70,15 +70,12 @@ def step_metrics(batch: Batch, weights: Weights) -> dict[str, float]:
         ]
     )  # fmt: skip
     out = _shares(count_B.sum(1), "")
-    group_domain_G = None
     if batch.domain is not None:
         sums = torch.zeros(count_B.shape[0], len(batch.domains), dtype=torch.float64, device=count_B.device)
         sums.index_add_(1, batch.domain_B, count_B)
         for index, name in enumerate(batch.domains):
             out |= _shares(sums[:, index], f"/{name}")
-        group_domain_G = torch.zeros(batch.n_groups, dtype=torch.int64, device=count_B.device)
-        group_domain_G[batch.group_B[batch.real_B]] = batch.domain_B[batch.real_B]
-    out |= _kept_groups(batch, weights.kept_B, group_domain_G)
+    out |= _kept_groups(batch, weights.kept_B)
     out |= _weight_stats(batch, weights)
     generated, trained = float(length_B.sum()), float(weights.trained_B.sum())
     out |= {"tokens_generated": generated, "tokens_trained": trained, "tokens_dropped": generated - trained}
@@ -132,20 +129,23 @@ def _shares(sums: Tensor, suffix: str) -> dict[str, float]:
     return out
 
 
-def _kept_groups(batch: Batch, kept_B: Tensor, group_domain_G: Tensor | None) -> dict[str, float]:
-    live_G = torch.bincount(batch.group_B[batch.live_B], minlength=batch.n_groups) > 0
-    kept_G = torch.bincount(batch.group_B[kept_B], minlength=batch.n_groups) > 0
-    out: dict[str, float] = {}
-    if live_G.any():
-        out["kept_group_frac"] = int(kept_G.sum()) / int(live_G.sum())
-    if group_domain_G is not None:
-        size = len(batch.domains)
-        live_D = torch.bincount(group_domain_G[live_G], minlength=size).tolist()
-        kept_D = torch.bincount(group_domain_G[kept_G], minlength=size).tolist()
-        for name, live, kept in zip(batch.domains, live_D, kept_D, strict=True):
-            if live:
-                out[f"kept_group_frac/{name}"] = kept / live
+def _kept_groups(batch: Batch, kept_B: Tensor) -> dict[str, float]:
+    """Groups with a kept response over groups with a live one; per domain, of the group's responses there."""
+    live, kept = _groups_with(batch, batch.live_B), _groups_with(batch, kept_B)
+    out = {"kept_group_frac": int(kept[0]) / int(live[0])} if live[0] else {}
+    for name, live_groups, kept_groups in zip(batch.domains, live[1:].tolist(), kept[1:].tolist(), strict=True):
+        if live_groups:
+            out[f"kept_group_frac/{name}"] = kept_groups / live_groups
     return out
+
+
+def _groups_with(batch: Batch, which_B: Tensor) -> Tensor:
+    """int64 [1 + D]: groups with a response in `which_B`, over all and per domain."""
+    width = max(len(batch.domains), 1)
+    cell_B = batch.group_B * width + (batch.domain_B if batch.domains else 0)
+    found_GD = torch.bincount(cell_B[which_B], minlength=batch.n_groups * width).view(-1, width) > 0
+    per_D = found_GD.sum(0) if batch.domains else found_GD.new_zeros(0, dtype=torch.int64)
+    return torch.cat([found_GD.any(1).sum().view(1), per_D])
 
 
 def _weight_stats(batch: Batch, weights: Weights) -> dict[str, float]:
