@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataflex_rl.api import PolicyResult, apply_policy
+    from dataflex_rl.mixers.replay import replay_mixer
 
 __version__ = "0.1.0"
-__all__ = ["PolicyResult", "__version__", "apply_policy"]
+__all__ = ["PolicyResult", "__version__", "apply_policy", "replay_mixer"]
 
 # public name -> the module that has it, imported on first use: importing the package must stay cheap
-_LAZY = {"apply_policy": "dataflex_rl.api", "PolicyResult": "dataflex_rl.api"}
+_LAZY = {
+    "apply_policy": "dataflex_rl.api",
+    "PolicyResult": "dataflex_rl.api",
+    "replay_mixer": "dataflex_rl.mixers.replay",
+}
 
 
 def __getattr__(name: str) -> Any:
