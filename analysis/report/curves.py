@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from analysis.benchmarks import Floats
@@ -13,6 +15,8 @@ from analysis.progress import Progress, progress
 from analysis.report.html import Drawn, slug
 from analysis.stats.curves import on_grid, smooth
 from analysis.study import Study
+
+Curves = Mapping[tuple[str, int], Mapping[str, Floats]]
 
 _WINDOW = 10  # steps of the trailing mean in the reward curve
 
@@ -48,11 +52,9 @@ def _name(block: Block, metric: str) -> str:
     return f"{slug(block.name)}-{slug(metric)}"
 
 
-def _collect(
-    block: Block, curves: dict[tuple[str, int], object], metric: str, smoothed: bool
-) -> tuple[Floats, dict[str, Floats]]:
+def _collect(block: Block, curves: Curves, metric: str, smoothed: bool) -> tuple[Floats, dict[str, Floats]]:
     """Give the common grid of steps and {method: (S, T)} for the runs that logged the metric."""
-    having = {k: c for k, c in curves.items() if isinstance(c, dict) and metric in c}
+    having = {k: c for k, c in curves.items() if metric in c}
     if not having:
         return np.array([]), {}
     grid_T = np.unique(np.concatenate([c["step"] for c in having.values()]))
@@ -79,9 +81,9 @@ def _validation(study: Study, block: Block, colour: dict[str, str]) -> list[Draw
     return [Drawn(f"{slug(block.name)}-validation", title, curves_text(curves, "points"), picture)]
 
 
-def _shares(block: Block, curves: dict[tuple[str, int], object], level: float) -> list[Drawn]:
+def _shares(block: Block, curves: Curves, level: float) -> list[Drawn]:
     """Draw realised domain shares of every method that logged them, with the targets beside them."""
-    keys = sorted({k for c in curves.values() if isinstance(c, dict) for k in c if k.startswith("dataflex/share_")})
+    keys = sorted({k for c in curves.values() for k in c if k.startswith("dataflex/share_")})
     drawn = []
     for method in block.methods:
         mine = {k: c for k, c in curves.items() if k[0] == method}

@@ -7,9 +7,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from analysis.benchmarks import Floats
+
+Picks = npt.NDArray[np.int64]
 
 _ENUMERATE_UP_TO = 4096  # resamples of seeds are enumerated while S**S stays below
 
@@ -37,31 +40,31 @@ def agreement(a_MS: Floats, b_MS: Floats, rng: np.random.Generator, *, resamples
     whole_S = ~(np.isnan(a_MS).any(axis=0) | np.isnan(b_MS).any(axis=0))
     a_MS, b_MS = a_MS[:, whole_S], b_MS[:, whole_S]
     m, s = a_MS.shape
-    everything = _correlate(a_MS, b_MS, np.arange(s))
-    left_out = [_correlate(a_MS, b_MS, np.delete(np.arange(s), i)) for i in range(s)] if s > 1 else []
-    resampled = [_correlate(a_MS, b_MS, pick) for pick in seed_resamples(s, rng, min(resamples, 1000))] if s > 1 else []
+    everything = _correlate(a_MS, b_MS, np.arange(s)[None, :])
+    left_out = _correlate(a_MS, b_MS, np.array([np.delete(np.arange(s), i) for i in range(s)]))
+    resampled = _correlate(a_MS, b_MS, seed_resamples(s, rng, resamples) if s > 1 else np.empty((0, 0), dtype=int))
     return Agreement(
         methods=m,
         seeds=s,
-        spearman=everything[0],
-        kendall=everything[1],
-        spearman_loso=_range([c[0] for c in left_out], 0.0),
-        kendall_loso=_range([c[1] for c in left_out], 0.0),
-        spearman_boot=_range([c[0] for c in resampled], 0.025),
-        kendall_boot=_range([c[1] for c in resampled], 0.025),
+        spearman=_only(everything[0]),
+        kendall=_only(everything[1]),
+        spearman_loso=_range(left_out[0], 0.0),
+        kendall_loso=_range(left_out[1], 0.0),
+        spearman_boot=_range(resampled[0], 0.025),
+        kendall_boot=_range(resampled[1], 0.025),
     )
 
 
-def seed_resamples(s: int, rng: np.random.Generator, resamples: int) -> list[np.ndarray]:
+def seed_resamples(s: int, rng: np.random.Generator, resamples: int) -> Picks:
     """List seed resamples with replacement: all S**S where that is at most 4096, else `resamples` random ones."""
     if s**s <= _ENUMERATE_UP_TO:
-        return [np.array(pick) for pick in itertools.product(range(s), repeat=s)]
-    return list(rng.integers(0, s, size=(resamples, s)))
+        return np.array(list(itertools.product(range(s), repeat=s)))
+    return rng.integers(0, s, size=(resamples, s))
 
 
 def ranks(score_M: Floats) -> Floats:
-    """Rank methods, 1 the best; equal scores (to 1e-9) share their mean rank."""
-    return np.asarray(stats.rankdata(-np.round(score_M, 9)), dtype=np.float64)
+    """Rank methods along the last axis, 1 the best; equal scores (to 1e-9) share their mean rank."""
+    return np.asarray(stats.rankdata(-np.round(score_M, 9), axis=-1), dtype=np.float64)
 
 
 def rank_intervals(
@@ -78,23 +81,39 @@ def rank_intervals(
     rank_M = ranks(complete_MS.mean(axis=1))
     if s < 2:
         return rank_M, np.full(m, np.nan), np.full(m, np.nan)
-    rank_RM = np.stack([ranks(complete_MS[:, pick].mean(axis=1)) for pick in seed_resamples(s, rng, resamples)])
+    rank_RM = ranks(_means(complete_MS, seed_resamples(s, rng, resamples)))
     low_M, high_M = np.quantile(rank_RM, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return rank_M, low_M, high_M
 
 
-def _correlate(a_MS: Floats, b_MS: Floats, pick_S: np.ndarray) -> tuple[float, float]:
-    if len(a_MS) < 3 or not len(pick_S):
-        return math.nan, math.nan
-    a_M, b_M = ranks(a_MS[:, pick_S].mean(axis=1)), ranks(b_MS[:, pick_S].mean(axis=1))
-    if np.ptp(a_M) == 0 or np.ptp(b_M) == 0:
-        return math.nan, math.nan
-    return float(np.corrcoef(a_M, b_M)[0, 1]), float(stats.kendalltau(a_M, b_M, method="asymptotic").statistic)
+def _means(score_MS: Floats, pick_RS: Picks) -> Floats:
+    """Give each method's mean over each pick of seeds, (R, M)."""
+    return np.asarray(score_MS[:, pick_RS].mean(axis=-1).T)
 
 
-def _range(values: list[float], tail: float) -> tuple[float, float]:
-    real = [v for v in values if not math.isnan(v)]
-    if not real:
+def _correlate(a_MS: Floats, b_MS: Floats, pick_RS: Picks) -> tuple[Floats, Floats]:
+    """Give Spearman and Kendall tau-b per pick of seeds, (R,) each; NaN where ranks are constant."""
+    if len(a_MS) < 3 or not pick_RS.size:
+        return np.array([]), np.array([])
+    a_RM, b_RM = ranks(_means(a_MS, pick_RS)), ranks(_means(b_MS, pick_RS))
+    sign_a, sign_b = (np.sign(x[:, :, None] - x[:, None, :]).reshape(len(x), -1) for x in (a_RM, b_RM))
+    centred_a, centred_b = (x - x.mean(axis=1, keepdims=True) for x in (a_RM, b_RM))
+    return _cosine(centred_a, centred_b), _cosine(sign_a, sign_b)
+
+
+def _cosine(a_RX: Floats, b_RX: Floats) -> Floats:
+    """Spearman is the cosine of centred ranks, tau-b that of the signs of all pairwise differences."""
+    scale_R = np.sqrt((a_RX**2).sum(axis=1) * (b_RX**2).sum(axis=1))
+    return np.asarray(np.divide((a_RX * b_RX).sum(axis=1), scale_R, out=np.full(len(a_RX), np.nan), where=scale_R > 0))
+
+
+def _only(value_R: Floats) -> float:
+    return float(value_R[0]) if len(value_R) else math.nan
+
+
+def _range(value_R: Floats, tail: float) -> tuple[float, float]:
+    real_R = value_R[~np.isnan(value_R)]
+    if not len(real_R):
         return math.nan, math.nan
-    low, high = np.quantile(real, [tail, 1 - tail])
+    low, high = np.quantile(real_R, [tail, 1 - tail])
     return float(low), float(high)
