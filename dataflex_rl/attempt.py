@@ -164,6 +164,7 @@ class _Attempt:
         view.start(self._plan.as_dict(), from_step=self._from)
         changes = ["trainer.val_before_train=false"] if self._from else []
         environment = child_environment(self._config.host.get("env") or {})
+        since = self._record.log.stat().st_size if self._record.log.exists() else 0
         with _interruptible():
             process = TrainingProcess(self._record.path, changes, environment, self._record.log)
             claim.add_process(process.pid)
@@ -179,7 +180,7 @@ class _Attempt:
                 raise
         if code == 0 and self.lacks_nothing():
             return self.close(view)
-        return self._fail(view, code)
+        return self._fail(view, code, since)
 
     def close(self, view: Console) -> int:
         """Write the cost, mark the run done and show the result."""
@@ -201,10 +202,10 @@ class _Attempt:
         view.interrupted(self._record.path)
         return 130
 
-    def _fail(self, view: Console, code: int) -> int:
+    def _fail(self, view: Console, code: int, since: int) -> int:
         error = f"the training process ended with exit code {code}" if code else "training ended before its last step"
         rec.update_status(self._record, state="failed", phase="", error=error)
-        view.failed(error, self._record.log)
+        view.failed(error, self._record.log, since=since)
         return 1
 
 
