@@ -25,9 +25,10 @@ def make(rows: list[int], padding: list[bool] | None = None, mask_padding: float
     generator = torch.Generator().manual_seed(0)
     adv = [torch.randn(n, generator=generator) for n in LENGTH]
     log = [-torch.rand(n, generator=generator) for n in LENGTH]
+    mask = [torch.full((n,), mask_padding if pad else 1.0) for n, pad in zip(length, padding, strict=True)]
     return Batch(
         offset_B1=torch.tensor([0, *length]).cumsum(0),
-        response_mask_N=torch.cat([torch.full((n,), mask_padding if p else 1.0) for n, p in zip(length, padding, strict=True)]),
+        response_mask_N=torch.cat(mask),
         uid=["ab"[row // 3] for row in rows],
         prompt_key=["ab"[row // 3] for row in rows],
         rollout_index_B=torch.tensor([row % 3 for row in rows]),

@@ -1,0 +1,27 @@
+"""Run with: pip install . && pytest"""
+
+import pytest
+
+from dataflex_rl import apply_policy
+from dataflex_rl.errors import ConfigError
+
+POLICY = {"scorer": {"name": "brevity"}, "actuator": {"name": "keep_above"}}
+
+
+def test_short_responses_stay():
+    # longest of a is 4 tokens: brevity 0, .5, .75; of b 1 token: 0
+    signals = {"uid": list("aaab"), "reward": [1, 1, 0, 1], "response_mask": [[1] * n for n in (4, 2, 1, 1)]}
+    result = apply_policy(POLICY, signals)
+    assert result.scores.tolist() == [0.0, 0.5, 0.75, 0.0]
+    assert result.keep == [False, True, True, False]
+    assert result.metrics["dataflex/dropped/below_floor"] == 2
+
+
+def test_a_misspelt_parameter_is_refused():
+    with pytest.raises(ConfigError, match="actuator 'keep_above' has no parameter 'flor'; known: floor"):
+        apply_policy({**POLICY, "actuator": {"name": "keep_above", "params": {"flor": 0.1}}}, {})
+
+
+def test_a_floor_out_of_range_is_refused():
+    with pytest.raises(ConfigError, match="floor must be between 0 and 1, got 2"):
+        apply_policy({**POLICY, "actuator": {"name": "keep_above", "params": {"floor": 2}}}, {})

@@ -1,0 +1,127 @@
+"""Metrics of one hand-made batch, over all and per domain."""
+
+from __future__ import annotations
+
+import pytest
+
+from dataflex_rl import apply_policy
+
+# groups: a (math, 1 of 2 solved), b (math, 0 of 2), c (logic, 2 of 2), d (logic, 1 of 1)
+DATA = {
+    "uid": list("aabbccd"),
+    "reward": [1.0, 0.0, 0.2, 0.2, 1.0, 0.8, 1.0],
+    "domain": ["math"] * 4 + ["logic"] * 3,
+    # tokens that are data: 2 1 | 1 1 | 3 1 | 1 = 10; one masked token in the first and the last
+    "response_mask": [[1, 1, 0], [1], [1], [1], [1, 1, 1], [1], [1, 0]],
+}
+DIFF = {"scorer": {"name": "group_solve"}, "actuator": {"name": "difffilter"}}
+
+
+def metrics(config: dict[str, object]) -> dict[str, float]:
+    return {key.removeprefix("dataflex/"): value for key, value in apply_policy(config, DATA).metrics.items()}
+
+
+def test_difffilter() -> None:
+    # keeps a alone: 2 of 7 responses, 1 of 4 groups, 3 of 10 tokens
+    assert metrics(DIFF) == pytest.approx(
+        {
+            "acting": 1.0,
+            "empty_step": 0.0,
+            "empty_steps": 0.0,
+            "kept_frac": 2 / 7,
+            "kept_frac/math": 2 / 4,
+            "kept_frac/logic": 0.0,
+            "kept_group_frac": 1 / 4,
+            "kept_group_frac/math": 1 / 2,
+            "kept_group_frac/logic": 0.0,
+            "kept_token_frac": 3 / 10,
+            "kept_token_frac/math": 3 / 5,
+            "kept_token_frac/logic": 0.0,
+            "dropped/no_tokens": 0.0,
+            "dropped/too_hard": 2.0,
+            "dropped/too_easy": 3.0,
+            "weight_mean": 2 / 7,
+            # variance of 0/1 with mean 2/7: 2/7 * 5/7
+            "weight_std": (10 / 49) ** 0.5,
+            "weight_min": 0.0,
+            "weight_max": 1.0,
+            "weight_token_std": (0.3 * 0.7) ** 0.5,
+            # (sum w)^2 / (B sum w^2) = 4 / (7 * 2)
+            "ess": 2 / 7,
+            "grad_scale": 3 / 10,
+            "groups": 4.0,
+            "groups_all_solved": 2 / 4,
+            "groups_all_failed": 1 / 4,
+            "groups_mixed": 1 / 4,
+            # b's two .2 and d's one response
+            "groups_constant": 2 / 4,
+            "reward_all": 4.2 / 7,
+            "reward_all/math": 1.4 / 4,
+            "reward_all/logic": 2.8 / 3,
+            "reward_effective": 0.5,
+            "reward_effective/math": 0.5,
+            "tokens_generated": 10.0,
+            "tokens_trained": 3.0,
+            "tokens_dropped": 7.0,
+        }
+    )
+
+
+def test_reweighting_keeps_everything() -> None:
+    # softmax at a temperature that gives e^1 for 1, so w is proportional to exp(R)
+    found = metrics({"scorer": {"name": "reward"}, "actuator": {"name": "softmax"}})
+    assert found["kept_frac"] == found["kept_token_frac"] == found["kept_group_frac"] == 1.0
+    assert found["tokens_dropped"] == 0.0
+    assert found["weight_mean"] == pytest.approx(1.0)
+    assert found["reward_all"] == pytest.approx(0.6)
+    # sum w R / sum w: e + e + e for the ones, e^0 for 0, 2 e^.2 for .2, e^.8 for .8
+    e, low, high = 2.718281828459045, 1.2214027581601699, 2.225540928492468
+    assert found["reward_effective"] == pytest.approx((3 * e + 0.4 * low + 0.8 * high) / (3 * e + 1 + 2 * low + high))
+    assert "dropped/too_hard" not in found
+
+
+def test_dropping_the_first_group_leaves_other_domains_alone() -> None:
+    # joined by row, not zipped against filtered rows
+    keep_logic = {
+        "scorer": {"name": "group_solve"},
+        "actuator": {"name": "difffilter", "params": {"low": 0.9, "high": 2.0}},
+    }
+    found = metrics(keep_logic)
+    assert (found["kept_frac/math"], found["kept_frac/logic"]) == (0.0, 1.0)
+    assert found["reward_effective/logic"] == found["reward_all/logic"] == pytest.approx(2.8 / 3)
+    assert "reward_effective/math" not in found
+
+
+def test_threshold_and_signal_of_the_scorer_define_solved() -> None:
+    config = {
+        "scorer": {"name": "group_solve", "params": {"success_threshold": 0.1}},
+        "actuator": {"name": "difffilter"},
+    }
+    # at .1 b is solved by both
+    assert (metrics(config)["groups_all_solved"], metrics(config)["groups_all_failed"]) == (3 / 4, 0.0)
+
+
+def test_token_weights() -> None:
+    data = {
+        "uid": ["a", "a"],
+        "reward": [1.0, 0.0],
+        # probabilities 1, e^-1 | e^-1: raw 1, .68394, .68394 (alpha .5)
+        "old_log_probs": [[0.0, -1.0], [-1.0]],
+    }
+    raw = (1 + 2.718281828459045**-1) / 2
+    mean = (1 + 2 * raw) / 3
+    found = apply_policy({"method": "ar"}, data).metrics
+    first, second = (1 + raw) / 2 / mean, raw / mean
+    assert found["dataflex/weight_max"] == pytest.approx(1 / mean, abs=1e-6)
+    assert found["dataflex/weight_min"] == pytest.approx(raw / mean, abs=1e-6)
+    assert found["dataflex/grad_scale"] == pytest.approx(1.0, abs=1e-6)
+    assert found["dataflex/weight_mean"] == pytest.approx((first + second) / 2, abs=1e-6)
+    assert found["dataflex/reward_effective"] == pytest.approx(first / (first + second), abs=1e-6)
+    square = (1 / mean**2 + 2 * (raw / mean) ** 2) / 3
+    assert found["dataflex/weight_token_std"] == pytest.approx((square - 1) ** 0.5, abs=1e-5)
+    assert found["dataflex/tokens_trained"] == 3.0
+
+
+def test_float_noise_makes_no_group_mixed() -> None:
+    data = {"uid": ["a"] * 8, "reward": [0.1 + 1e-9 * (-1) ** i for i in range(8)]}
+    assert apply_policy({"method": "uniform"}, data).metrics["dataflex/groups_constant"] == 1.0
