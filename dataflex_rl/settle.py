@@ -8,6 +8,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.mix_checks import settle_mixer
 from dataflex_rl.naming import check_name, method_name
 from dataflex_rl.policy import Policy, split_block
 from dataflex_rl.record import check_writable, record_path
@@ -53,8 +54,9 @@ def settle(config: DictConfig) -> Plan:
         config.seed = parse_seed(config.seed)
         block = OmegaConf.to_container(config.dataflex, resolve=True)
         assert isinstance(block, dict)
-        policy_block, _ = split_block(block)
+        policy_block, mixer_block = split_block(block)
         Policy.from_config(policy_block)
+        block = {**policy_block, "mixer": mixer_block}  # a mixer that stood in the actuator is named as a mixer
         config.method_name = check_name("method_name", config.get("method_name") or method_name(block))
         if config.run_dir is None:
             config.run_dir = str(
@@ -69,6 +71,7 @@ def settle(config: DictConfig) -> Plan:
             )
     check_model(config)
     check_files(config)
+    settle_mixer(config, mixer_block)
     if not config.dry_run:
         check_writable(config.runs_dir)
     return make_plan(config, block)

@@ -43,10 +43,14 @@ class PolicyStep:
         policy: already checked against the host.
         domain_column: dataset column with each prompt's domain.
         has_is_weights: verl's rollout correction writes importance weights in this run.
+        also: batch fields that someone else (a mixer) reads besides the policy.
     """
 
-    def __init__(self, policy: Policy, *, domain_column: str, has_is_weights: bool) -> None:
+    def __init__(
+        self, policy: Policy, *, domain_column: str, has_is_weights: bool, also: frozenset[str] = frozenset()
+    ) -> None:
         self.policy = policy
+        self._wanted = policy.requires | also
         self._domain_column = domain_column
         self._has_is_weights = has_is_weights
 
@@ -66,8 +70,8 @@ class PolicyStep:
     def read(self, batch: KVBatchMeta) -> Batch:
         """Return the batch's signals as flat tensors, in the batch's order."""
         fields = ["response_mask", "rm_scores", "advantages", self._domain_column, "raw_prompt"]
-        fields += ["old_log_probs"] if "old_log_probs" in self.policy.requires else []
-        fields += ["extra_fields"] if "acc" in self.policy.requires else []
+        fields += ["old_log_probs"] if "old_log_probs" in self._wanted else []
+        fields += ["extra_fields"] if "acc" in self._wanted else []
         fields += ["rollout_is_weights"] if self._has_is_weights else []
         data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
         keys = [TrajectoryKey.parse(key) for key in batch.keys]

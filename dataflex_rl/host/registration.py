@@ -39,5 +39,6 @@ def register_all() -> None:
     _ROLLOUT_REGISTRY[ROLLOUT_NAME, "async"] = "dataflex_rl.host.rollout.adapter.DataflexRollout"
 
     import dataflex_rl.host.agent_loop
+    import dataflex_rl.host.mix_trainer
     import dataflex_rl.host.native
     import dataflex_rl.host.trainer  # noqa: F401

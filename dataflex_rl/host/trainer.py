@@ -9,6 +9,7 @@ is saved with verl's checkpoint. With `uniform` none of them changes a number ve
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from dataflex_rl.host.policy_step import PolicyStep, host_facts
 from dataflex_rl.host.replay import OrderedReplayBuffer
 from dataflex_rl.host.state import check_fingerprint, load_state, save_state
 from dataflex_rl.host.validation import read_items
-from dataflex_rl.policy import Policy, split_block
+from dataflex_rl.policy import Decision, Policy, split_block
 from dataflex_rl.seeding import dataset_fingerprint
 
 logger = logging.getLogger(__name__)
@@ -38,11 +39,16 @@ logger = logging.getLogger(__name__)
 class DataflexSyncTrainer(SyncOnAnyDevice):
     """verl's sync trainer with a data policy (configuration block `dataflex`)."""
 
+    replay_buffer_class: type[OrderedReplayBuffer] = OrderedReplayBuffer
+    _decision: Decision  # of the current step
+    _fields: frozenset[str] = frozenset()  # batch fields that are read besides the policy's
+
     def __init__(self, config: DictConfig) -> None:
         block = OmegaConf.to_container(config.dataflex, resolve=True) if "dataflex" in config else {}
         policy_block, mixer_block = split_block(block)
         self.policy = Policy.from_config(policy_block)
         self.policy.check(host_facts(config))
+        self._mount_mixer(config, mixer_block)
         if config.algorithm.filter_groups.enable:
             raise ConfigError(
                 "algorithm.filter_groups.enable=true would be dropped by this trainer; use actuator=difffilter"
@@ -56,20 +62,29 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
 
     # ------------------------------------------------------------------ set-up
 
+    def _mount_mixer(self, config: DictConfig, block: Mapping[str, Any]) -> None:
+        """Refuse a mixer, which this trainer's feed would ignore; the trainer that mixes overrides this."""
+        if block["name"] != "none":
+            raise ConfigError(
+                f"mixer {block['name']!r} would do nothing under trainer.v1.trainer_mode=dataflex_sync; set it to "
+                "dataflex_mix_sync"
+            )
+
     def _build_replay_buffer(self) -> ReplayBuffer:
-        custom = self.config.trainer.v1.sampler.get("custom_sampler") or {}
-        if custom.get("path"):
-            return super()._build_replay_buffer()
         sampler = self.config.trainer.v1.sampler
-        buffer = OrderedReplayBuffer(
-            trainer_mode="sync",
-            trainer_config=self.config.trainer.v1.get("sync", {}),
-            max_off_policy_threshold=sampler.max_off_policy_threshold,
-            max_off_policy_strategy=sampler.max_off_policy_strategy,
-            sampler_kwargs=sampler.sampler_kwargs,
-            refill_fn=self._add_prompts_to_generate,
-        )
-        buffer.on_validation = self._collect_items
+        if (sampler.get("custom_sampler") or {}).get("path"):
+            buffer = super()._build_replay_buffer()
+        else:
+            buffer = self.replay_buffer_class(
+                trainer_mode="sync",
+                trainer_config=self.config.trainer.v1.get("sync", {}),
+                max_off_policy_threshold=sampler.max_off_policy_threshold,
+                max_off_policy_strategy=sampler.max_off_policy_strategy,
+                sampler_kwargs=sampler.sampler_kwargs,
+                refill_fn=self._add_prompts_to_generate,
+            )
+        if isinstance(buffer, OrderedReplayBuffer):
+            buffer.on_validation = self._collect_items
         return buffer
 
     def _init_dataloader(self) -> None:
@@ -85,13 +100,19 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         )
         correction = self.config.algorithm.get("rollout_correction") or {}
         self._policy_step = PolicyStep(
-            self.policy, domain_column=self._domain_column, has_is_weights=correction.get("rollout_is") is not None
+            self.policy,
+            domain_column=self._domain_column,
+            has_is_weights=correction.get("rollout_is") is not None,
+            also=self._fields,
         )
 
     # ------------------------------------------------------------------ a step
 
     def _fetch_one_gen_batch(self) -> TensorDict:
-        batch = super()._fetch_one_gen_batch()
+        return self._identified(super()._fetch_one_gen_batch())
+
+    def _identified(self, batch: TensorDict) -> TensorDict:
+        """Give the drawn prompts their uids and enter them in the ledger."""
         prompts = batch["raw_prompt"]
         uids = self.ledger.take(
             [list(prompts[i]) for i in range(len(batch))], [str(name) for name in batch[self._domain_column]]
@@ -101,7 +122,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
         batch = super()._compute_advantage(batch, metrics)
-        decision = self._policy_step(batch, step=self.global_steps)
+        self._decision = decision = self._policy_step(batch, step=self.global_steps)
         metrics.update(decision.metrics)
         self.book.trace(self.global_steps, decision.trace)
         self._skip_update = decision.skip_update
@@ -142,8 +163,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         self._logger = self.book.wrap(tracking)
 
     def _save_checkpoint(self) -> None:
-        state = {"policy": self.policy.state_dict(), "feed": self.ledger.state_dict(), "fingerprint": self._fingerprint}
-        save_state(self._checkpoint_folder(), state)
+        save_state(self._checkpoint_folder(), self._state())
         super()._save_checkpoint()
         self.book.checkpoint(self.global_steps)
 
@@ -151,11 +171,32 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         super()._load_checkpoint()
         if self.global_steps > 0:
             folder = self._checkpoint_folder()
-            state = load_state(folder)
-            check_fingerprint(state, self._fingerprint, folder)
-            self.policy.load_state_dict(state["policy"])
-            self.ledger.load_state_dict(state["feed"])
+            self._load_state(load_state(folder), folder)
         self.book.begin(step=self.global_steps, steps=self.total_training_steps)
+
+    def _state(self) -> dict[str, Any]:
+        """Return all of our state, as plain data."""
+        return {
+            "policy": self.policy.state_dict(),
+            "feed": self.ledger.state_dict(),
+            "fingerprint": self._fingerprint,
+            "mixer": None,
+        }
+
+    def _load_state(self, state: dict[str, Any], folder: Path) -> None:
+        """Continue from the state of a checkpoint; ConfigError where it is of other data or components."""
+        check_fingerprint(state, self._fingerprint, folder)
+        self._check_mixer_state(state.get("mixer"), folder)
+        self.policy.load_state_dict(state["policy"])
+        self.ledger.load_state_dict(state["feed"])
+
+    def _check_mixer_state(self, saved: Mapping[str, Any] | None, folder: Path) -> None:
+        """Refuse the checkpoint of a mixed run: its feed stands elsewhere than verl's dataloader says."""
+        if saved is not None:
+            raise ConfigError(
+                f"checkpoint {folder} is of a run with mixer {saved['mixer']!r}, but this run has none; resume with "
+                "the same mixer, or start a new run"
+            )
 
     def _checkpoint_folder(self) -> Path:
         trainer = self.config.trainer

@@ -13,7 +13,7 @@ from dataflex_rl.errors import ConfigError
 
 
 def validate(config: DictConfig) -> None:
-    """Run verl's `validate_config`, build its actor, critic and rollout dataclasses, and mount the policy.
+    """Run verl's `validate_config`, build its actor, critic and rollout dataclasses, and mount policy and mixer.
 
     Nothing is printed and the configuration is left as it is.
 
@@ -25,14 +25,19 @@ def validate(config: DictConfig) -> None:
         from verl.trainer.ppo.utils import need_critic, need_reference_policy
         from verl.utils.config import omega_conf_to_dataclass, validate_config
 
+        from dataflex_rl.host.mix_feed import check_mixer
         from dataflex_rl.host.policy_step import host_facts
+        from dataflex_rl.mixers.config import parse_mixer
         from dataflex_rl.policy import Policy, split_block
 
         copy = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
         try:
             _check_sampling(copy)
-            policy_block, _ = split_block(OmegaConf.to_container(copy.dataflex))
+            policy_block, mixer_block = split_block(OmegaConf.to_container(copy.dataflex))
             Policy.from_config(policy_block).check(host_facts(copy))
+            mixing = parse_mixer(mixer_block)
+            if mixing is not None:
+                check_mixer(mixing, host_facts(copy))
             validate_config(copy, need_reference_policy(copy), need_critic(copy))
             omega_conf_to_dataclass(copy.actor_rollout_ref.rollout)
         except ConfigError:
