@@ -15,7 +15,9 @@ from analysis.options import Family, Options
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """One family inside one block: the control found, and the methods compared with it. control None: nothing to compare."""
+    """One family inside one block: the control found, and the methods compared with it. control None: nothing to
+    compare.
+    """
 
     family: str
     control: str | None
@@ -59,7 +61,9 @@ def _match(block: Block, family: Family, families: tuple[Family, ...]) -> Match 
 
 
 def _family_of(block: Block, method: str, families: tuple[Family, ...]) -> Family | None:
-    """Give a method's family: the one that names it, else (from the record) mixers for a run that only mixes, else the open one."""
+    """Give a method's family: the one that names it, else (from the record) mixers for a run that only mixes, else
+    the open one.
+    """
     for family in families:
         if family.methods is not None and method in family.methods:
             return family

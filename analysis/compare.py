@@ -209,7 +209,9 @@ def _one_sided(block: Block, method: str, control: str) -> set[int]:
 
 
 def _constant_counts(block: Block, method: str, control: str, endpoint: str, at: list[int]) -> bool:
-    """Say whether a benchmark's item counts differ by the same number at every seed: no variance, whatever was printed."""
+    """Say whether a benchmark's item counts differ by the same number at every seed: no variance, whatever was
+    printed.
+    """
     if endpoint not in block.benchmarks or len(at) < 2:
         return False
     k = block.benchmarks.index(endpoint)

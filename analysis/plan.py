@@ -12,6 +12,7 @@ from analysis.errors import AnalysisError
 from analysis.options import Options
 from analysis.stats.layout import layout, pooled_difference_sd
 from analysis.stats.power import detectable, paired_power, seeds_needed, tost_power
+from analysis.stats.suspects import suspect_runs
 from analysis.summaries import DOMAIN_BALANCED
 
 Row = dict[str, Any]
@@ -23,9 +24,10 @@ _CAUTION = 0.8  # one-sided confidence of the cautious sd
 def plan_rows(comparison: Comparison, family: str, options: Options, effect: float, power: float = 0.8) -> list[Row]:
     """Plan one block and family: one row per number of seeds in SEEDS, each with the family's sd and seeds needed.
 
-    The sd of a paired difference is sqrt(2) times the residual sd of the method + seed layout (methods of the family and
-    their control). A pilot knows it badly: `cautious` numbers use its upper 80% limit (chi-square). Raises AnalysisError
-    unless effect > 0 and power lies between 0 and 1. Without two methods and two complete seeds the numbers are NaN.
+    The sd of a paired difference is sqrt(2) times the residual sd of the method + seed layout (methods of the family
+    and their control). A pilot knows it badly: `cautious` numbers use its upper 80% limit (chi-square). Raises
+    AnalysisError unless effect > 0 and power lies between 0 and 1. Without two methods and two complete seeds the
+    numbers are NaN.
     """
     if not effect > 0 or not math.isfinite(effect):
         raise AnalysisError(f"effect={effect!r}; wanted points > 0")
@@ -36,6 +38,8 @@ def plan_rows(comparison: Comparison, family: str, options: Options, effect: flo
     names = [*match.methods, *([match.control] if match.control else [])]
     fit = layout(block.endpoints[DOMAIN_BALANCED][[block.row(m) for m in names]])
     sd = pooled_difference_sd(fit)
+    clean = block.endpoints_without(suspect_runs(comparison.flags))[DOMAIN_BALANCED]
+    sd_clean = pooled_difference_sd(layout(clean[[block.row(m) for m in names]]))
     cautious = sd * math.sqrt(fit.df / float(stats.chi2.ppf(1 - _CAUTION, fit.df))) if fit.df else math.nan
     common = identity(block) | {
         "family": family,
@@ -50,6 +54,8 @@ def plan_rows(comparison: Comparison, family: str, options: Options, effect: flo
         "effect": effect,
         "target_power": power,
         "seeds_needed": seeds_needed(effect, sd, options.alpha, power),
+        "sd_difference_clean": sd_clean,
+        "seeds_needed_clean": seeds_needed(effect, sd_clean, options.alpha, power),
         "seeds_needed_cautious": seeds_needed(effect, cautious, options.alpha, power),
         "reason": ""
         if sd > 0

@@ -22,8 +22,8 @@ from analysis.tables.table import plain
 def main(argv: list[str] | None = None) -> int:
     """Print seeds needed, power curve, detectable effect and TOST power at 3, 5, 12 and 24 seeds.
 
-    --json prints {"tables": {"planning": {"rows": [...], "notes": [...]}}, "curves": [...]} alone on stdout; --out writes
-    planning.md, or planning.json. Exit code 2 and one line on stderr for anything that does not fit.
+    --json prints {"tables": {"planning": {"rows": [...], "notes": [...]}}, "curves": [...]} alone on stdout; --out
+    writes planning.md, or planning.json. Exit code 2 and one line on stderr for anything that does not fit.
     """
     return guarded(lambda: _run(argv))
 

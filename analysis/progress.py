@@ -19,7 +19,9 @@ REWARD_WINDOW = 20  # steps; single-step rewards are too noisy to interpolate
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """Score over T measured steps with the tokens spent until then. `unit` is "points" (validation) or "reward x 100"."""
+    """Score over T measured steps with the tokens spent until then. `unit` is "points" (validation) or "reward x
+    100".
+    """
 
     step_T: Floats
     score_T: Floats

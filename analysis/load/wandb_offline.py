@@ -1,8 +1,8 @@
 """W&B offline run folders: `offline-run-*/run-*.wandb`, read without the W&B service.
 
-The file is a LevelDB-style log (blocks of 32 KiB, chunks with a 7-byte header) of protobuf records. A run that was killed
-leaves a cut-off tail: everything before it is read, and the cut is named. The last steps may be missing from such a file;
-the run record's metrics.jsonl is the complete source.
+The file is a LevelDB-style log (blocks of 32 KiB, chunks with a 7-byte header) of protobuf records. A run that was
+killed leaves a cut-off tail: everything before it is read, and the cut is named. The last steps may be missing from
+such a file; the run record's metrics.jsonl is the complete source.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from analysis.load.wandb_run import build_run
 def load(project: str, api: Any = None) -> tuple[list[Run], list[str]]:
     """Read every run of ENTITY/PROJECT; runs that are not finished are left out and named.
 
-    api: a `wandb.Api`; made here (it needs a key and the network) when None. Raises AnalysisError naming the project when it
-    cannot be reached, is empty, or holds a run that says nothing of its method, seed, model or task.
+    api: a `wandb.Api`; made here (it needs a key and the network) when None. Raises AnalysisError naming the project
+    when it cannot be reached, is empty, or holds a run that says nothing of its method, seed, model or task.
     """
     if project.count("/") != 1 or not all(project.split("/")):
         raise AnalysisError(f"source 'wandb:{project}'; wanted wandb:ENTITY/PROJECT")

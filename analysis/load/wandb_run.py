@@ -1,8 +1,9 @@
 """One W&B run (config, summary, history) to a Run; shared by the online and the offline loader.
 
-Identity: the manifest's keys (method, seed, model, task, regime, steps, ...) in the config under `record` or `manifest`, or at
-its top level. Scores: `eval/<phase>/<benchmark>/correct` and `.../total` in the summary (phase untrained or trained), else the
-first and last logged `val-core/<benchmark>/acc/mean@n`, which a run of verl itself logs. Domains: `eval/<benchmark>/domain`, else the study's table.
+Identity: the manifest's keys (method, seed, model, task, regime, steps, ...) in the config under `record` or
+`manifest`, or at its top level. Scores: `eval/<phase>/<benchmark>/correct` and `.../total` in the summary (phase
+untrained or trained), else the first and last logged `val-core/<benchmark>/acc/mean@n`, which a run of verl itself
+logs. Domains: `eval/<benchmark>/domain`, else the study's table.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ _IDENTITY = ("method", "seed", "model", "task", "steps", "regime", "prompt_strea
 def build_run(
     config: Mapping[str, Any], summary: Mapping[str, Any], history: Iterable[Mapping[str, Any]], source: str
 ) -> Run:
-    """Make a Run. Raises AnalysisError naming the run when it says nothing of its method, seed, model or task, or has no scores."""
+    """Make a Run. Raises AnalysisError naming the run when it says nothing of its method, seed, model or task, or has
+    no scores.
+    """
     manifest = _manifest(config, source)
     curves = _curves(history)
     trained, untrained = _from_summary(summary, source)
@@ -68,7 +71,9 @@ def _manifest(config: Mapping[str, Any], source: str) -> dict[str, Any]:
 
 
 def _curves(history: Iterable[Mapping[str, Any]]) -> dict[str, Floats]:
-    """Merge rows by step: W&B logs one step in several rows, and a resumed run logs steps again (the later one counts)."""
+    """Merge rows by step: W&B logs one step in several rows, and a resumed run logs steps again (the later one
+    counts).
+    """
     by_step: dict[int, dict[str, float]] = {}
     for row in history:
         step = row.get("_step")

@@ -72,5 +72,5 @@ def _limits(axes: object, means: list[Floats]) -> None:
     if not len(whole):
         return
     low, high = float(whole.min()), float(whole.max())
-    room = max(high - low, 1e-6 * max(abs(high), 1.0)) * 0.5
+    room = max(0.5 * (high - low), 0.05 * abs(high), 1e-3)
     axes.set_ylim(low - room, high + room)  # type: ignore[attr-defined]

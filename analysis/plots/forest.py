@@ -16,8 +16,8 @@ _LOOK = {"superior": (GOOD, "^"), "inferior": (BAD, "v"), "equivalent": (INK, "s
 def forest(rows: Sequence[Mapping[str, Any]], margin: float, level: float) -> Figure:
     """Draw one row per method (best on top): delta, t interval, hollow mark: delta without suspect runs.
 
-    rows: comparison rows of one block, family and summary. Rows without a delta are left out. Intervals wider than three
-    times the widest |delta| (and five margins) run into an arrow at the frame.
+    rows: comparison rows of one block, family and summary. Rows without a delta are left out. Intervals wider than
+    three times the widest |delta| (and five margins) run into an arrow at the frame.
     """
     shown = sorted((r for r in rows if not math.isnan(r["delta"])), key=lambda r: r["delta"])
     made, (axes,) = figure(6.4, 1.3 + 0.34 * max(len(shown), 1))

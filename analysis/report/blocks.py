@@ -20,8 +20,8 @@ def block_figures(comparison: Comparison, options: Options) -> list[Drawn]:
         rows = [r for r in comparison.rows if r["family"] == match.family]
         primary = [r for r in rows if r["summary"] == DOMAIN_BALANCED and not np.isnan(r["delta"])]
         if primary:
-            title = f"{block.name}: difference to {match.control}, domain-balanced average. Band: margin of {options.margin:g} "
-            title += "points. Hollow: without suspect evaluations."
+            title = f"{block.name}: difference to {match.control}, domain-balanced average. "
+            title += f"Band: margin of {options.margin:g} points. Hollow: without suspect evaluations."
             picture = forest(primary, options.margin, options.level)
             drawn.append(Drawn(f"{slug(block.name)}-{match.family}-forest", title, forest_text(primary), picture))
         drawn += _heatmaps(comparison, match.family, rows)

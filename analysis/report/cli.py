@@ -26,7 +26,8 @@ _BLOCKS_SHOWN = ("main", "mixers")
 def main(argv: list[str] | None = None) -> int:
     """Write the page: python -m analysis.report --runs SOURCE --out report.html [--figures DIR].
 
-    --figures also writes every figure as PNG and SVG. Exit code 2 and one line on stderr for anything that does not fit.
+    --figures also writes every figure as PNG and SVG. Exit code 2 and one line on stderr for anything that does not
+    fit.
     """
     return guarded(lambda: _run(argv))
 

@@ -15,12 +15,13 @@ _STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1rem; max-width: 76rem; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; overflow-wrap: anywhere; }
-h1 { font-size: 1.6rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2.2rem; border-top: 1px solid var(--line);
+h1 { font-size: 1.6rem; line-height: 1.2; }
+h2 { font-size: 1.25rem; margin-top: 2.2rem; border-top: 1px solid var(--line);
   padding-top: 1rem; } h3 { font-size: 1.05rem; margin-top: 1.6rem; }
 a { color: var(--link); } nav ol { columns: 18rem; padding-left: 1.4rem; font-size: .92rem; }
 .lead li { margin: .35rem 0; } .notes, .faint { color: var(--faint); font-size: .88rem; } .warn { color: var(--warn); }
 .wide { overflow-x: auto; margin: .8rem 0 1.2rem; }
-table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: collapse; overflow-wrap: normal; font-size: .86rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .2rem 0 .4rem; }
 th, td { padding: .25rem .6rem; text-align: left; border-bottom: 1px solid var(--line); white-space: nowrap; }
 .n { text-align: right; } thead th { border-bottom: 2px solid var(--line); vertical-align: bottom; }
@@ -28,12 +29,14 @@ tbody th { font-weight: 500; position: sticky; left: 0; background: var(--paper)
 tbody tr:hover > * { background: var(--mark); }
 th button { font: inherit; font-weight: 600; color: inherit; background: none; border: 0; padding: 0; cursor: pointer;
   text-align: inherit; } th button:focus-visible { outline: 2px solid var(--link); }
-th[aria-sort=ascending] button::after { content: " \\2191"; } th[aria-sort=descending] button::after { content: " \\2193"; }
-td[data-verdict=superior] { color: #3a9d5d; font-weight: 600; } td[data-verdict=inferior] { color: #d9622b; font-weight: 600; }
+th[aria-sort=ascending] button::after { content: " \\2191"; }
+th[aria-sort=descending] button::after { content: " \\2193"; }
+td[data-verdict=superior] { color: #3a9d5d; font-weight: 600; }
+td[data-verdict=inferior] { color: #d9622b; font-weight: 600; }
 figure { margin: 1rem 0; max-width: 46rem; } figure svg { width: 100%; height: auto; display: block; }
 figcaption { font-size: .9rem; color: var(--faint); } details { margin: .4rem 0; } summary { cursor: pointer; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 0 1.5rem; }
-@media (max-width: 40rem) { body { padding: .7rem; } th, td { padding: .25rem .4rem; white-space: normal; min-width: 4.2rem; } }
+@media (max-width: 40rem) { body { padding: .7rem; } th, td { padding: .25rem .4rem; } }
 @media print { body { max-width: none; font-size: 10pt; background: #fff; color: #000; } nav { display: none; }
   .wide { overflow: visible; } table { font-size: 7pt; } th, td { white-space: normal; padding: .1rem .25rem; }
   figure, tr { break-inside: avoid; } h2, h3, caption { break-after: avoid; } }

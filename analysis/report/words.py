@@ -26,8 +26,10 @@ def audit(study: Study) -> str:
     runs, blocks = len(study.runs.runs), len(study.comparisons)
     streams = {a.streams for c in study.comparisons for a in c.audits.values()}
     lines = [
-        f"{runs} runs in {blocks} {'block' if blocks == 1 else 'blocks'}; a block holds the runs of one model, task, regime, "
-        "number of steps and evaluation. Methods are paired with their control by seed; the seed is the unit of replication.",
+        f"{runs} runs in {blocks} {'block' if blocks == 1 else 'blocks'}; a block holds the runs of one "
+        "model, task, regime, "
+        "number of steps and evaluation. Methods are paired with their control by seed; the seed is the unit "
+        "of replication.",
         f"Recorded prompt streams: {_streams(streams)}.",
         *caption(study, rows),
         *block_notes(study, study.comparisons),

@@ -33,7 +33,9 @@ def at(x_T: Floats, y_T: Floats, x: float) -> float:
 
 
 def band(y_ST: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Give mean, low and high over seeds per step (pointwise t interval); one seed at a step: no interval there (NaN)."""
+    """Give mean, low and high over seeds per step (pointwise t interval); one seed at a step: no interval there
+    (NaN).
+    """
     count_T = (~np.isnan(y_ST)).sum(axis=0)
     total_T = np.where(np.isnan(y_ST), 0.0, y_ST).sum(axis=0)
     mean_T = np.divide(total_T, count_T, out=np.full(y_ST.shape[1], np.nan), where=count_T > 0)

@@ -1,7 +1,8 @@
 """Question-level comparison of two methods: evaluation noise, kept apart from training noise.
 
-The seeds' t interval (stats.paired) holds the noise of training runs on these questions. What is here asks how much the
-choice of questions matters, given these runs: differences are averaged over seeds per question, questions are the clusters.
+The seeds' t interval (stats.paired) holds the noise of training runs on these questions. What is here asks how much
+the choice of questions matters, given these runs: differences are averaged over seeds per question, questions are the
+clusters.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from analysis.stats.paired import t_quantile
 
 @dataclass(frozen=True, kw_only=True)
 class ItemResult:
-    """Difference in points over I items; `se_items` is clustered by item, `se_seeds` comes from S runs. NaN: not computable."""
+    """Difference in points over I items; `se_items` is clustered by item, `se_seeds` comes from S runs. NaN: not
+    computable.
+    """
 
     items: int
     seeds: int
@@ -35,9 +38,9 @@ class ItemResult:
 def item_difference(correct_a_SI: Floats, correct_b_SI: Floats, *, level: float = 0.95) -> ItemResult:
     """Compare 0/1 results of the same I items in S paired runs.
 
-    delta = 100 * mean of (a - b); se_items from the I per-item differences averaged over seeds (clustered by item, t with
-    I - 1 df); se_seeds from the S per-seed differences. noise_share = se_items^2 / (se_items^2 + se_seeds^2): how much of
-    the two uncertainties is the choice of questions. Zero variance gives NaN tests.
+    delta = 100 * mean of (a - b); se_items from the I per-item differences averaged over seeds (clustered by item, t
+    with I - 1 df); se_seeds from the S per-seed differences. noise_share = se_items^2 / (se_items^2 + se_seeds^2):
+    how much of the two uncertainties is the choice of questions. Zero variance gives NaN tests.
     """
     difference_SI = 100.0 * (np.asarray(correct_a_SI, dtype=np.float64) - np.asarray(correct_b_SI, dtype=np.float64))
     s, i = difference_SI.shape
@@ -71,7 +74,9 @@ class Discordant:
 
 
 def mcnemar_exact(correct_a_I: Floats, correct_b_I: Floats) -> Discordant:
-    """Test one pair of runs on one benchmark. Runs of several seeds share items: test each pair, never the pooled table."""
+    """Test one pair of runs on one benchmark. Runs of several seeds share items: test each pair, never the pooled
+    table.
+    """
     a_I, b_I = np.asarray(correct_a_I, dtype=bool), np.asarray(correct_b_I, dtype=bool)
     only_a, only_b = int((a_I & ~b_I).sum()), int((b_I & ~a_I).sum())
     if only_a + only_b == 0:

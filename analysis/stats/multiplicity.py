@@ -29,7 +29,9 @@ def adjusted(p_F: Floats, method: str) -> Floats:
 
 
 def _holm(p_F: Floats) -> Floats:
-    """Step down: the i-th smallest p times (F - i), made monotone. (statsmodels' runs a full garbage collection per call.)"""
+    """Step down: the i-th smallest p times (F - i), made monotone. (statsmodels' runs a full garbage collection per
+    call.)
+    """
     order_F = np.argsort(p_F, kind="stable")
     stepped_F = np.maximum.accumulate(p_F[order_F] * (len(p_F) - np.arange(len(p_F))))
     result_F = np.empty_like(p_F)
@@ -38,7 +40,8 @@ def _holm(p_F: Floats) -> Floats:
 
 
 def verdict(delta: float, p: float, p_equivalence: float, alpha: float = 0.05) -> str:
-    """Say what a comparison shows: superior or inferior (adjusted p < alpha), else equivalent (TOST p < alpha), else inconclusive.
+    """Say what a comparison shows: superior or inferior (adjusted p < alpha), else equivalent (TOST p < alpha), else
+    inconclusive.
 
     An interval that includes 0 is never called equal. NaN p: not testable.
     """

@@ -82,7 +82,8 @@ def sign_flip_p(delta_S: Floats, rng: np.random.Generator) -> float:
 def wilcoxon_p(delta_S: Floats) -> float:
     """Give the two-sided Wilcoxon signed-rank p: exact for n <= 16, with ties too; zeros are left out. All zero: NaN.
 
-    With ties scipy's exact table does not hold and its permutation is slow: the sign flips of the ranks are the same test.
+    With ties scipy's exact table does not hold and its permutation is slow: the sign flips of the ranks are the same
+    test.
     """
     real_S = delta_S[delta_S != 0]
     if not len(real_S):

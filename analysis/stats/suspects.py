@@ -1,8 +1,9 @@
 """Evaluations that do not fit their block: a robust z with a binomial floor.
 
-Two levels. "suspect": the run's headline is shown with and without it (several benchmarks far below the median together,
-one very far below, at or below chance where the block is not, zero where the block is not). "note": worth knowing, never
-left out (one benchmark low or high, swings on tiny sets, a benchmark at chance or all zero for the whole block).
+Two levels. "suspect": the run's headline is shown with and without it (several benchmarks far below the median
+together, one very far below, at or below chance where the block is not, zero where the block is not). "note": worth
+knowing, never left out (one benchmark low or high, swings on tiny sets, a benchmark at chance or all zero for the
+whole block).
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from analysis.tables.table import Table
 def main(argv: list[str] | None = None) -> int:
     """Print or write tables: python -m analysis.tables --runs SOURCE --table NAME|all --format md|latex|csv --out DIR.
 
-    --json prints {"tables": {name: {"rows": [...], "notes": [...]}}} at full precision, alone on stdout (with --out it is
-    written to tables.json as well). Exit code 2 and one line on stderr for anything that does not fit.
+    --json prints {"tables": {name: {"rows": [...], "notes": [...]}}} at full precision, alone on stdout (with --out
+    it is written to tables.json as well). Exit code 2 and one line on stderr for anything that does not fit.
     """
     return guarded(lambda: _run(argv))
 

@@ -57,8 +57,10 @@ def build(study: Study) -> Table:
             views.append(View(title=f"{comparison.block.name}: compute-matched", columns=_EQUAL, rows=tuple(equal)))
     notes = [
         "Means per run over seeds. Dropped tokens were generated and paid for, then got weight 0.",
-        "Equal tokens: both curves of a pair are interpolated at the smaller of the two final token counts. The curve is the "
-        f"validation score where it was logged, else the reward of all responses (trailing mean over {REWARD_WINDOW} steps).",
+        "Equal tokens: both curves of a pair are interpolated at the smaller of the two final token counts. "
+        "The curve is the "
+        "validation score where it was logged, else the reward of all responses (trailing mean over "
+        f"{REWARD_WINDOW} steps).",
         *study.curve_notes,
     ]
     if not rows:

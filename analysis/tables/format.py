@@ -1,4 +1,6 @@
-"""Tables as Markdown, LaTeX (booktabs) and CSV. The same cells in the first two; CSV holds the rows at full precision."""
+"""Tables as Markdown, LaTeX (booktabs) and CSV. The same cells in the first two; CSV holds the rows at full
+precision.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """Write a file that compiles as it stands and can also be \\input into a document that loads booktabs and graphicx."""
+    """Write a file that compiles as it stands and can also be \\input into a document that loads booktabs and
+    graphicx.
+    """
     return f"{_HEAD}{latex_body(table)}{_TAIL}"
 
 

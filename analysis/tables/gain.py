@@ -44,7 +44,8 @@ def build(study: Study) -> Table:
     ]
     primary = tuple(r for r in rows if r["summary"] == DOMAIN_BALANCED)
     notes = [
-        f"Unit: points. Gain = trained minus untrained of the same run; paired t interval, {100 * study.options.level:g}%, over seeds.",
+        "Unit: points. Gain = trained minus untrained of the same run; paired t interval, "
+        f"{100 * study.options.level:g}%, over seeds.",
         *(f"{r['model']} / {r['campaign']}: {r['reason']}" for r in primary if r["reason"]),
     ]
     if any(r["paper_score"] is not None for r in primary):

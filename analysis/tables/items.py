@@ -45,9 +45,11 @@ def build(study: Study) -> Table:
             rows += found
             views.append(View(title=comparison.block.name, columns=_COLUMNS, rows=tuple(found)))
     head = [
-        "Questions are the clusters: differences are averaged over seeds per question. The interval over questions holds the runs "
+        "Questions are the clusters: differences are averaged over seeds per question. The interval over "
+        "questions holds the runs "
         "fixed; the t interval over seeds (table main) holds the questions fixed. Neither contains the other's noise.",
-        "McNemar (exact) is per seed: runs of several seeds share their questions, a pooled table would count them repeatedly. "
+        "McNemar (exact) is per seed: runs of several seeds share their questions, a pooled table would "
+        "count them repeatedly. "
         "p_mcnemar_holm is adjusted over the seeds of one row.",
     ]
     return Table(

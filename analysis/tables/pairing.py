@@ -33,12 +33,13 @@ def build(study: Study) -> Table:
     rows: list[Row] = []
     views: list[View] = []
     for comparison in study.comparisons:
-        found = [_row(comparison, r) for r in comparison.rows if r["summary"] == DOMAIN_BALANCED]
+        found = [_row(comparison, r, study.options.alpha) for r in comparison.rows if r["summary"] == DOMAIN_BALANCED]
         if found:
             rows += found
             views.append(View(title=_title(comparison), columns=_COLUMNS, rows=tuple(found)))
     notes = [
-        "Pairs are formed by seed inside one (model, task, regime, steps, evaluation) block. A variance ratio below 1 means "
+        "Pairs are formed by seed inside one (model, task, regime, steps, evaluation) block. A variance "
+        "ratio below 1 means "
         "that pairing by seed narrows the interval. P(A > B) is over all pairs of runs, paired or not.",
         "prompt streams: all of it must agree for select and reweight, per domain the common prefix for mixers.",
         *block_notes(study, study.comparisons),
@@ -46,7 +47,7 @@ def build(study: Study) -> Table:
     return Table(name="pairing", title="Pairing audit", rows=tuple(rows), views=tuple(views), notes=unique(notes))
 
 
-def _row(comparison: Comparison, row: Row) -> Row:
+def _row(comparison: Comparison, row: Row, alpha: float) -> Row:
     audit = comparison.audits[(row["family"], row["method"])]
     fit = comparison.fit
     keys = ("family", "method", "control", "summary", "n", "dropped_seeds", "sd", "pairing_r", "variance_ratio")
@@ -61,7 +62,7 @@ def _row(comparison: Comparison, row: Row) -> Row:
             "problems": list(audit.problems),
             "p_better": row["p_better"],
             "mde80": row["mde80"],
-            "mde80_pooled": detectable(pooled_difference_sd(fit), row["n"]) if row["n"] > 1 else math.nan,
+            "mde80_pooled": detectable(pooled_difference_sd(fit), row["n"], alpha) if row["n"] > 1 else math.nan,
             "residual_sd": fit.residual_sd,
             "seed_icc": fit.icc,
         }
@@ -74,6 +75,7 @@ def _title(comparison: Comparison) -> str:
         return f"{comparison.block.name}: no two methods with two complete seeds"
     icc = "n/a" if math.isnan(fit.icc) else f"{fit.icc:.2f}"
     return (
-        f"{comparison.block.name}: residual sd {fit.residual_sd:.2f} points ({fit.methods} methods x {fit.seeds} seeds), "
+        f"{comparison.block.name}: residual sd {fit.residual_sd:.2f} points ({fit.methods} methods x "
+        f"{fit.seeds} seeds), "
         f"seed ICC {icc}"
     )

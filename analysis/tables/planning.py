@@ -16,6 +16,7 @@ _COLUMNS = columns(
     "sd_difference|sd of a paired difference|score",
     "seeds_needed|seeds needed|int",
     "seeds_needed_cautious|seeds needed (cautious sd)|int",
+    "seeds_needed_clean|seeds needed without suspects|int",
     "seeds|at seeds|int",
     "power||ratio",
     "mde80|MDE 80%|score",
@@ -33,8 +34,10 @@ def build(study: Study, effect: float = 1.0, power: float = 0.8) -> Table:
     notes = [
         f"Effect {effect:g} points, power {power:g}, two-sided paired t at alpha {study.options.alpha:g}; "
         f"TOST margin {study.options.margin:g} points at a true difference of 0.",
-        "The sd of a paired difference is sqrt(2) times the residual sd of the method + seed layout, domain-balanced average. "
+        "The sd of a paired difference is sqrt(2) times the residual sd of the method + seed layout, "
+        "domain-balanced average. "
         "The cautious sd is its upper 80% limit.",
+        "Without suspects: over the seeds at which no run of the family is suspect.",
         *(f"{r['model']} / {r['campaign']}: {r['reason']}" for r in rows if r["reason"]),
     ]
     return Table(

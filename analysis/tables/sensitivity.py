@@ -39,8 +39,10 @@ def build(study: Study) -> Table:
             views += _views(comparison, match, correlations, ranked)
     notes = [
         "Ranks of unrounded means over the seeds complete for all methods; the control is one of the methods. "
-        "Ranges: smallest and largest value with one seed left out; central 95% over resampled seeds (all resamples where few).",
-        "A rank correlation over a handful of methods that differ by less than their noise says little: read the ranges first.",
+        "Ranges: smallest and largest value with one seed left out; central 95% over resampled seeds (all "
+        "resamples where few).",
+        "A rank correlation over a handful of methods that differ by less than their noise says little: read "
+        "the ranges first.",
     ]
     return Table(
         name="sensitivity",

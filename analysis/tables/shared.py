@@ -43,9 +43,11 @@ def caption(study: Study, rows: Sequence[Row]) -> list[str]:
     )
     scope = "the methods of a block" if o.holm == "block" else "the methods of all blocks"
     text = [
-        f"Unit: points (0..100). {spread} paired seeds. Interval: paired Student t, {100 * o.level:g}%. Holm over {scope} "
+        f"Unit: points (0..100). {spread} paired seeds. Interval: paired Student t, {100 * o.level:g}%. Holm "
+        f"over {scope} "
         f"on one summary ({DOMAIN_BALANCED} is the primary one); BH over method x benchmark. TOST margin "
-        f"{o.margin:g} points at alpha {o.alpha:g} ({100 * (1 - 2 * o.alpha):g}% CI). MDE: 80% power, two-sided paired t.",
+        f"{o.margin:g} points at alpha {o.alpha:g} ({100 * (1 - 2 * o.alpha):g}% CI). MDE: 80% power, "
+        "two-sided paired t.",
         dropped(rows),
     ]
     return text + [unreachable(n, o.alpha) for n in counts if n >= 2 and 2.0 ** (1 - n) >= o.alpha]
@@ -167,7 +169,8 @@ def flagged_controls(comparison: Comparison) -> list[str]:
     """Say which control runs are suspect: such a run moves every delta of its family."""
     found = {m.control for m in comparison.matches if m.control}
     return [
-        f"{comparison.block.name}: control run {f.method}, seed {f.seed} is suspect ({f.text}): it moves every delta here"
+        f"{comparison.block.name}: control run {f.method}, seed {f.seed} is suspect ({f.text}): it moves "
+        "every delta here"
         for f in comparison.flags
         if f.level == "suspect" and f.method in found
     ]

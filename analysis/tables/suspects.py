@@ -28,10 +28,13 @@ def build(study: Study) -> Table:
     rows: list[Row] = []
     views: list[View] = []
     notes = [
-        f"A run is suspect when two benchmarks lie {study.options.z_joint:g} robust sd or more below the block's median "
-        f"together, one lies {study.options.z_single:g} below, or one is at chance or zero where the block is not. The robust sd "
+        f"A run is suspect when two benchmarks lie {study.options.z_joint:g} robust sd or more below the "
+        "block's median "
+        f"together, one lies {study.options.z_single:g} below, or one is at chance or zero where the block is "
+        "not. The robust sd "
         "is the larger of 1.4826 MAD and the binomial sd. Nothing is dropped: headlines are shown both ways.",
-        "kind 'note' is never left out: low or high cells, swings on tiny sets, benchmarks at chance or zero for a whole block.",
+        "kind 'note' is never left out: low or high cells, swings on tiny sets, benchmarks at chance or zero "
+        "for a whole block.",
     ]
     for comparison in study.comparisons:
         flags = [_flag_row(comparison, i) for i in range(len(comparison.flags))]

@@ -48,7 +48,9 @@ class Table:
     controls: tuple[Row, ...] = ()
 
     def as_json(self) -> Row:
-        """Give {"rows", "notes"} (and "controls" where there are any), with null for every number that does not exist."""
+        """Give {"rows", "notes"} (and "controls" where there are any), with null for every number that does not
+        exist.
+        """
         result: Row = {"rows": [plain(r) for r in self.rows], "notes": list(self.notes)}
         if self.controls:
             result["controls"] = [plain(r) for r in self.controls]
@@ -81,6 +83,8 @@ def show(row: Mapping[str, Any], column: Column) -> str:
     number = _number(value)
     if number is None:
         return MISSING
+    if column.style == "p" and 0 <= number < 0.0005:
+        return "<0.001"
     return _STYLES[column.style].format(number)
 
 

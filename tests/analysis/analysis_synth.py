@@ -1,4 +1,4 @@
-"""Synthetic run records and published CSV files. A numpy generator is passed in; the same seed writes the same files."""
+"""Synthetic run records and published CSV files. A numpy generator is passed in: the same seed, the same files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SELECT = ("difffilter", "maxvar", "gfpo", "topk")
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """What to write. Scores are base + effect[method] + seed noise + run noise [points], binomial if `items` is True."""
+    """What to write. Scores are base + effect[method] + seed noise + run noise [points]."""
 
     methods: Sequence[str] = METHODS
     seeds: Sequence[int] = (0, 1, 2)
@@ -163,7 +163,9 @@ def cost(sweep: Sweep, method: str) -> dict[str, Any]:
 
 
 def metric_lines(sweep: Sweep, method: str, rng: np.random.Generator) -> Iterable[str]:
-    """Give metrics lines: a reward that rises to a plateau, token counts, policy metrics, and filler keys as verl logs."""
+    """Give metrics lines: a reward that rises to a plateau, token counts, policy metrics, and filler keys as verl
+    logs.
+    """
     kept = 0.5 if method in _SELECT else 1.0
     noise_T = rng.normal(0, 0.02, sweep.steps)
     for step in range(1, sweep.steps + 1):
