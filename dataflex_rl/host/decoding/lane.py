@@ -82,13 +82,13 @@ class Lane:
         self._patience = _PATIENCE
         if not batch:
             return
-        prefill = self._prefill(list(prompts), batch[0].prompt_columns)
         self.tally.prefills += 1
         self.tally.requests += len(batch)
         self.tally.prompt_tokens += sum(len(job.request.prompt_ids) for job in batch)
         slots = slots[: len(batch)]
         for slot, job in zip(slots, batch, strict=True):
-            self.jobs[slot] = job
+            self.jobs[slot] = job  # before anything can fail: `drop` finds it here
+        prefill = self._prefill(list(prompts), batch[0].prompt_columns)
         self._take(prefill, slots, [prompts[tuple(job.request.prompt_ids)] for job in batch])
         self._knobs = self._read_knobs()
 

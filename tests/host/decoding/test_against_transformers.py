@@ -22,7 +22,8 @@ def reference_greedy(model: Any, prompt: list[int], count: int) -> list[int]:
         eos_token_id=None,
         pad_token_id=0,
     )
-    return output_1T[0, len(prompt) :].tolist()
+    tokens: list[int] = output_1T[0, len(prompt) :].tolist()
+    return tokens
 
 
 def reference_log_probs(model: Any, request: Request, response: Completion) -> list[float]:

@@ -129,7 +129,7 @@ def test_window_shorter_than_the_longest_request_is_refused() -> None:
 
 def test_routed_experts_are_refused() -> None:
     model = MixtralForCausalLM(MixtralConfig(**SMALL, num_local_experts=2))
-    with pytest.raises(ConfigError, match="routes tokens to experts (.*=2)"):
+    with pytest.raises(ConfigError, match=r"routes tokens to experts (.*=2)"):
         Engine(model, max_model_len=40)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
 import torch
 
 from dataflex_rl.host.decoding import Completion, Engine, Request
@@ -117,13 +116,15 @@ def test_abort_one_leaves_the_others() -> None:
 
 
 def test_cancelled_caller_frees_its_slot() -> None:
+    expected = free_run()
+
     async def scenario() -> int:
         engine = make_engine(gather_s=0.0)
         tasks = [asyncio.create_task(engine.generate(greedy(request_id=f"r{row}"))) for row in range(9)]
         await wait_for_tokens(engine, 16)
         for task in tasks[:8]:
             task.cancel()
-        assert await tasks[8] == free_run()
+        assert await tasks[8] == expected
         return engine.stats.new_tokens
 
     # 2 or 3 tokens for each of the eight, 12 for the ninth, which came in as soon as they were gone.
@@ -131,6 +132,8 @@ def test_cancelled_caller_frees_its_slot() -> None:
 
 
 def test_logits_that_are_not_finite_fail_the_request_alone_and_not_the_next() -> None:
+    expected = free_run()
+
     async def scenario() -> None:
         engine = make_engine(gather_s=0.0)
         embedding = engine._model.get_input_embeddings().weight
@@ -140,13 +143,15 @@ def test_logits_that_are_not_finite_fail_the_request_alone_and_not_the_next() ->
         results = await asyncio.gather(*bad, engine.generate(greedy()), return_exceptions=True)
         assert [type(result) for result in results[:8]] == [FloatingPointError] * 8
         assert "request 'bad0': the model's logits are not finite" in str(results[0])
-        assert results[8] == free_run()
+        assert results[8] == expected
 
-    assert 5 not in free_run().token_ids
+    assert 5 not in expected.token_ids
     asyncio.run(scenario())
 
 
 def test_error_of_the_model_reaches_every_caller_and_the_engine_goes_on() -> None:
+    expected = free_run()
+
     async def scenario() -> None:
         engine = make_engine()
         head = engine._model.lm_head
@@ -154,6 +159,6 @@ def test_error_of_the_model_reaches_every_caller_and_the_engine_goes_on() -> Non
         results = await asyncio.gather(*map(engine.generate, make_requests(12)), return_exceptions=True)
         assert [str(result) for result in results] == ["no room"] * 12
         handle.remove()
-        assert await engine.generate(greedy()) == free_run()
+        assert await engine.generate(greedy()) == expected
 
     asyncio.run(scenario())
