@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-_DIGITS = 9  # quotas are rounded to this, so that float noise decides no tie
+_DIGITS = 9  # quotas are compared to this precision, so that float noise decides no tie
 
 
 def apportioned_D(share_D: Sequence[float], carry_D: Sequence[float], total: int) -> tuple[list[int], list[float]]:
@@ -22,8 +22,8 @@ def apportioned_D(share_D: Sequence[float], carry_D: Sequence[float], total: int
         total: prompts of the batch, at least 0.
     """
     wish_D = [share * total for share in share_D]
-    quota_D = [round(wish + carry, _DIGITS) for wish, carry in zip(wish_D, carry_D, strict=True)]
-    count_D = [max(0, math.floor(quota)) for quota in quota_D]
+    quota_D = [wish + carry for wish, carry in zip(wish_D, carry_D, strict=True)]
+    count_D = [max(0, math.floor(round(quota, _DIGITS))) for quota in quota_D]
 
     def rank(d: int) -> tuple[int, float, int]:
         low, high = round(wish_D[d] - 1, _DIGITS), round(wish_D[d] + 1, _DIGITS)
@@ -37,4 +37,4 @@ def apportioned_D(share_D: Sequence[float], carry_D: Sequence[float], total: int
         owner = min((d for d in range(len(count_D)) if count_D[d]), key=lambda d: (quota_D[d] - count_D[d], d))
         count_D[owner] -= 1
     assert sum(count_D) == total, f"{count_D} for {total} prompts, quotas {quota_D}"
-    return count_D, [round(quota - count, _DIGITS) for quota, count in zip(quota_D, count_D, strict=True)]
+    return count_D, [quota - count for quota, count in zip(quota_D, count_D, strict=True)]
