@@ -31,9 +31,9 @@ class DiffFilter:
     high: float = 0.8
 
     def __post_init__(self) -> None:
-        """Check the band; a bound below 0 (above 1) also keeps the groups that nobody (everybody) solved."""
-        within("actuator 'difffilter': low", self.low, "between -1 and 2", -1 <= self.low <= 2)
-        within("actuator 'difffilter': high", self.high, "between -1 and 2", -1 <= self.high <= 2)
+        """Check the band: solve rates lie in 0..1, and so do its bounds."""
+        within("actuator 'difffilter': low", self.low, "between 0 and 1", 0 <= self.low <= 1)
+        within("actuator 'difffilter': high", self.high, "between 0 and 1", 0 <= self.high <= 1)
         within("actuator 'difffilter': low", self.low, f"below high={self.high}", self.low < self.high)
 
     def __call__(self, pool: Pool) -> Selection:

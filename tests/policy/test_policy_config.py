@@ -45,7 +45,7 @@ def chosen(scorer: str, actuator: str, **more: Any) -> dict[str, Any]:
         (chosen("group_solve", "difffilter", params={"low": True}), "low must be a number, got True"),
         (chosen("group_solve", "difffilter", params={"low": float("nan")}), "low must be a number, got nan"),
         (chosen("group_solve", "difffilter", params={"low": 0.9}), "low must be below high=0.8, got 0.9"),
-        (chosen("group_solve", "difffilter", params={"high": 20}), "high must be between -1 and 2, got 20.0"),
+        (chosen("group_solve", "difffilter", params={"high": 20}), "high must be between 0 and 1, got 20.0"),
         (chosen("reward", "gfpo", params={"k": 0}), "actuator 'gfpo': k must be at least 1, got 0"),
         (chosen("reward", "gfpo", params={"k": 2.5}), "actuator 'gfpo': k must be an integer, got 2.5"),
         (chosen("reward", "gfpo", params={"metric": "long"}), "metric must be one of efficiency, short, got 'long'"),

@@ -1,0 +1,41 @@
+"""`dataflex-rl COMMAND`: one entry to everything; each command is a module of its own, loaded when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "run": ("dataflex_rl.run", "train one run: dataflex-rl run method=difffilter seed=0"),
+    "demo": ("dataflex_rl.demo", "train uniform, then difffilter, on the embedded model"),
+    "doctor": ("dataflex_rl.doctor", "can training start on this machine?"),
+    "list": ("dataflex_rl.listing", "every scorer, actuator and mixer"),
+    "tables": ("analysis.tables", "tables of paired-seed deltas from run records"),
+    "report": ("analysis.report", "one self-contained page from run records"),
+    "plan-seeds": ("analysis.planning", "how many seeds an effect needs"),
+}
+
+
+def usage() -> str:
+    """Return the list of commands."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items()]
+    return "usage: dataflex-rl COMMAND [ARGUMENTS]\n\n" + "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Hand the arguments to a command; exit code 2 for an unknown one."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    if name not in COMMANDS:
+        print(f"error: unknown command {name!r}; known: {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    return int(importlib.import_module(COMMANDS[name][0]).main(rest))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

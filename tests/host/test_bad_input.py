@@ -1,0 +1,111 @@
+"""What a user gets wrong: one clear line and exit code 2, before Ray, a build or a download starts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dataflex_rl.run import main
+
+CASES = {
+    "unknown method": (["method=maxvarr"], ["method/maxvarr", "difffilter", "uniform"]),
+    "unknown scorer group": (["scorer=group_slove"], ["scorer/group_slove", "group_solve"]),
+    "unknown actuator group": (["actuator=difffliter"], ["actuator/difffliter", "difffilter"]),
+    "unknown model": (["model=tinny"], ["model/tinny", "tiny"]),
+    "unknown host": (["host=tpu"], ["host/tpu", "cpu"]),
+    "unknown scorer name": (["dataflex.scorer.name=group_slove", "actuator=difffilter"], ["group_slove", "group_solve"]),
+    "misspelt parameter": (["method=difffilter", "+dataflex.actuator.params.hihg=0.7"], ["hihg", "high", "low"]),
+    "misspelt verl key": (["data.train_bach_size=8"], ["train_bach_size"]),
+    "low above high": (["method=difffilter", "dataflex.actuator.params.low=0.9"], ["low", "0.9", "high"]),
+    "high above one": (["method=difffilter", "dataflex.actuator.params.high=1.2"], ["high", "1.2"]),
+    "no groups": (["method=difffilter", "algorithm.adv_estimator=gae"], ["group_solve", "gae", "grpo"]),
+    "groups of one": (["method=difffilter", "actor_rollout_ref.rollout.n=1"], ["rollout.n", "1"]),
+    "negative seed": (["seed=-1"], ["seed=-1"]),
+    "fractional seed": (["seed=1.5"], ["seed=1.5"]),
+    "word as seed": (["seed=first"], ["seed", "first"]),
+    "missing train file": (["data.train_files=/nowhere/train.parquet"], ["data.train_files", "/nowhere/train.parquet"]),
+    "missing model folder": (["actor_rollout_ref.model.path=/nowhere/model"], ["/nowhere/model", "no such folder"]),
+    "no steps": (["trainer.total_training_steps=0"], ["total_training_steps", "0"]),
+    "group filtering": (["algorithm.filter_groups.enable=true"], ["filter_groups", "difffilter"]),
+    "dry_run": (["dry_run=perhaps"], ["dry_run", "perhaps", "json"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_line_and_exit_code_2(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    arguments, wanted = CASES[name]
+    code = main([f"runs_dir={tmp_path / 'runs'}", *arguments])
+    out, err = capfd.readouterr()
+    assert code == 2
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    for text in wanted:
+        assert text in err
+    assert "Traceback" not in out + err
+    assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())
+
+
+def write(path: Path, **columns: list[object]) -> Path:
+    """Write a parquet file."""
+    pd.DataFrame(columns).to_parquet(path)
+    return path
+
+
+def test_unreadable_train_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "train.parquet"
+    path.write_text("this is no parquet")
+    assert main([f"runs_dir={tmp_path}/runs", f"data.train_files={path}"]) == 2
+    assert f"data.train_files={path}: cannot be read as parquet" in capfd.readouterr().err
+
+
+def test_parquet_without_prompt(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "train.parquet", question=["1+1"], answer=["2"])
+    assert main([f"runs_dir={tmp_path}/runs", f"data.train_files={path}"]) == 2
+    err = capfd.readouterr().err
+    assert "no column 'prompt'" in err
+    assert "question, answer" in err
+
+
+def test_string_instead_of_messages(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "train.parquet", prompt=["1+1"])
+    assert main([f"runs_dir={tmp_path}/runs", f"data.train_files={path}"]) == 2
+    err = capfd.readouterr().err
+    assert "chat messages" in err
+    assert "'1+1'" in err
+
+
+def test_runs_dir_that_cannot_be_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "file"
+    place.write_text("not a folder")
+    assert main([f"runs_dir={place}/runs"]) == 2
+    assert "runs_dir" in capfd.readouterr().err
+
+
+def test_dry_run_starts_nothing_and_says_what_would_be_done(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([f"runs_dir={tmp_path}/runs", "scorer=group_solve", "actuator=difffilter", "dry_run=json"]) == 0
+    plan = json.loads(capfd.readouterr().out)
+    assert plan["method"] == "difffilter"
+    assert (plan["prompts"], plan["responses"]) == (60 * 16, 60 * 16 * 5)
+    assert plan["tokens_at_most"] == 60 * 16 * 5 * (32 + 12)
+    assert plan["host"] == "cpu"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_scorer_and_actuator_are_the_method(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    plans = []
+    for arguments in (["scorer=group_solve", "actuator=difffilter"], ["method=difffilter"]):
+        assert main([f"runs_dir={tmp_path}/runs", "dry_run=json", *arguments]) == 0
+        plans.append(json.loads(capfd.readouterr().out))
+    assert plans[0] == plans[1]
+
+
+def test_an_empty_cache_shows_what_is_to_prepare(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main([f"runs_dir={tmp_path}/runs", "dry_run=json"]) == 0
+    assert json.loads(capfd.readouterr().out)["to_prepare"] == ["tiny", "toy3"]
+    assert not (tmp_path / "cache").exists()
