@@ -70,9 +70,7 @@ class DomainMixer:
             if state.get(key) != here[key]:
                 raise ConfigError(f"the saved state has {what} {state.get(key)!r}, but this run has {here[key]!r}")
         if (state["component"] is None) == self.config.spec.stateful:
-            raise ConfigError(
-                f"mixer {self.config.name!r}: the saved state lacks the state of the component, or has one"
-            )
+            raise ConfigError(f"mixer {self.config.name!r}: the saved state does not fit its component")
         self.share_D = torch.tensor(state["shares"], dtype=torch.float64)
         self.value_D = torch.tensor(state["values"], dtype=torch.float64)
         self._window.load_state_dict(state["window"])
