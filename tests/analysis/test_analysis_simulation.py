@@ -41,24 +41,24 @@ def noise(share, runs, sigmas=4.0):
 
 @pytest.mark.parametrize("n", [3, 5, 12])
 def test_intervals_cover(n):
-    runs = 1500
+    runs = 800
     assert coverage(n, runs) == pytest.approx(0.95, abs=noise(0.95, runs))
 
 
 def test_aa_data_gives_five_percent():
-    raw, family = false_positives(250)
-    assert raw == pytest.approx(0.05, abs=0.025)  # the eight methods of a family share one control
-    assert family <= 0.05 + noise(0.05, 250)
+    raw, family = false_positives(150)
+    assert raw == pytest.approx(0.05, abs=0.03)  # the eight methods of a family share one control
+    assert family <= 0.05 + noise(0.05, 150)
 
 
 def test_tost_at_the_margin_is_wrong_five_percent_of_the_time():
-    rng, runs = np.random.default_rng(3), 1500
+    rng, runs = np.random.default_rng(3), 800
     wrong = sum(tost(rng.normal(1.0, 0.4, 12), 1.0).p < 0.05 for _ in range(runs)) / runs
     assert wrong == pytest.approx(0.05, abs=noise(0.05, runs))
 
 
 def test_the_detectable_effect_is_detected_80_percent_of_the_time():
-    rng, runs, n = np.random.default_rng(4), 1500, 5
+    rng, runs, n = np.random.default_rng(4), 800, 5
     effect = detectable(1.0, n)
     found = sum(paired(rng.normal(effect, 1.0, n), rng).p_t < 0.05 for _ in range(runs)) / runs
     assert found == pytest.approx(0.8, abs=noise(0.8, runs))

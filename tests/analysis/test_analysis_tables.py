@@ -1,0 +1,233 @@
+"""Tables and their command line: contracts, formats, notes, bad input."""
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from analysis_synth import Sweep, write_sweep
+
+from analysis.options import Options
+from analysis.study import make_study
+from analysis.tables import TABLES, build
+from analysis.tables.cli import main
+from analysis.tables.format import as_csv, escape, latex, latex_document, markdown
+from analysis.tables.table import columns, show
+
+CONTRACT = (
+    "model campaign regime steps method control summary n score control_score delta sd ci_low ci_high p_t p_perm "
+    "p_wilcoxon p_holm p_bh tost_p equivalent mde80 pairing_r verdict"
+).split()
+NAMES = (
+    "main mixers models gain constrained scale long sensitivity cost pairing suspects per_benchmark planning"
+).split()
+
+
+@pytest.fixture(scope="module")
+def study(records):
+    return make_study([str(records)], Options())
+
+
+@pytest.fixture(scope="module")
+def tables(study):
+    return {t.name: t for t in build(study, "all")}
+
+
+def test_every_table_exists(tables):
+    assert set(NAMES) <= set(TABLES)
+    assert list(tables) == list(TABLES)
+
+
+def test_json_is_flat_complete_and_strict(records, capsys):
+    assert main(["--runs", str(records), "--table", "all", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=lambda c: pytest.fail(f"{c} is not JSON"))
+    assert set(found) == {"tables"}
+    for table in found["tables"].values():
+        assert set(table) >= {"rows", "notes"}
+        assert table["notes"]
+    row = found["tables"]["main"]["rows"][0]
+    assert set(CONTRACT) <= set(row)
+    assert not [v for v in row.values() if isinstance(v, dict)]
+    assert {r["verdict"] for r in found["tables"]["main"]["rows"]} <= {
+        "superior", "inferior", "equivalent", "inconclusive", "not testable"}  # fmt: skip
+
+
+def test_a_null_comes_with_a_reason(tables):
+    for row in (r for t in ("main", "mixers", "per_benchmark") for r in tables[t].as_json()["rows"]):
+        if any(row[k] is None for k in CONTRACT if k not in ("regime", "steps")):
+            assert row["reason"]
+
+
+def test_captions_state_defaults_and_what_was_dropped(tables):
+    text = " ".join(tables["main"].notes)
+    for part in ("points (0..100)", "n = 4 paired seeds", "Student t, 95%", "Holm", "margin 1 points", "Dropped: no seed."):
+        assert part in text
+    assert "permutation and Wilcoxon cannot reach 0.05 at n = 4 (minimum 0.125)" in text
+
+
+def test_at_three_seeds_sign_tests_say_what_they_cannot_do(study_csv):
+    table = build(make_study([str(study_csv)], Options()), "main")[0]
+    assert "permutation and Wilcoxon cannot reach 0.05 at n = 3 (minimum 0.25)" in table.notes
+    assert min(r["p_perm"] for r in table.rows) >= 0.25
+
+
+def numbers(text):
+    return re.findall(r"[-+]?\d+\.\d+|<0\.001|n/a", text)
+
+
+def test_markdown_and_latex_hold_the_same_cells(tables):
+    for table in tables.values():
+        head = table.views and [c for v in table.views for r in v.rows for c in (show(r, col) for col in v.columns)]
+        md, tex = markdown(table), latex(table).replace("$-$", "-").replace(r"\textless{}", "<")
+        for cell in head or ():
+            assert cell.replace("|", "\\|") in md
+            assert escape(cell).replace("$-$", "-").replace(r"\textless{}", "<") in tex
+        assert numbers(md.split("\n- ")[0]) == numbers(tex.split("\\begin{document}\n\\fi")[1].split("\\begin{itemize}")[0])
+
+
+def test_printed_numbers_are_the_rounded_rows(tables):
+    rows = list(csv.DictReader(io.StringIO(as_csv(tables["main"]))))
+    by_key = {(r["method"], r["summary"]): r for r in rows}
+    shown = markdown(tables["main"])
+    for (method, summary), row in by_key.items():
+        if summary == "domain_balanced":
+            line = next(x for x in shown.splitlines() if x.startswith(f"| {method} |"))
+            for key, style in (("score", ".2f"), ("delta", "+.2f"), ("mde80", ".2f")):
+                assert format(float(row[key]), style) in line
+    assert float(by_key[("topk", "domain_balanced")]["delta"]) == next(
+        r["delta"] for r in tables["main"].rows if (r["method"], r["summary"]) == ("topk", "domain_balanced")
+    )
+
+
+@pytest.mark.parametrize(
+    ("style", "value", "expected"),
+    [
+        ("score", 0.0, "0.00"),
+        ("score", float("nan"), "n/a"),
+        ("delta", -0.004, "-0.00"),
+        ("p", 0.00001, "<0.001"),
+        ("p", 1.0, "1.000"),
+        ("big", 1234567.0, "1,234,567"),
+        ("text", None, "n/a"),
+    ],
+)
+def test_cells(style, value, expected):
+    assert show({"x": value}, columns(f"x||{style}")[0]) == expected
+
+
+def test_gain_pairs_trained_with_untrained_of_the_same_run(tables):
+    row = next(r for r in tables["gain"].rows if (r["method"], r["summary"]) == ("uniform", "domain_balanced"))
+    assert row["control"] == "untrained"
+    assert row["control_score"] == 40.0
+    assert row["delta"] == pytest.approx(row["score"] - 40.0)
+
+
+def test_cost_and_equal_tokens(tables):
+    cost = {r["method"]: r for r in tables["cost"].rows if r["kind"] == "cost"}
+    assert (cost["topk"]["tokens_generated"], cost["topk"]["tokens_trained"]) == (60_000, 30_000)
+    equal = {(r["method"], r["axis"]): r for r in tables["cost"].rows if r["kind"] == "equal"}
+    assert equal[("topk", "generated tokens")]["tokens"] == 60_000
+    # topk trains half as many tokens: matched at 30,000, where the control stands at step 30 of 60.
+    trained = equal[("topk", "trained tokens")]
+    assert trained["tokens"] == 30_000
+    assert trained["control_score"] < trained["score"] - 3
+
+
+def test_items_table_keeps_both_uncertainties(tables):
+    row = next(r for r in tables["items"].rows if (r["method"], r["summary"]) == ("difffilter", "math"))
+    main = next(r for r in tables["main"].rows if (r["method"], r["summary"]) == ("difffilter", "math"))
+    assert row["delta"] == pytest.approx(main["delta"])
+    assert row["se_seeds"] == pytest.approx(main["sd"] / 2)  # sd / sqrt(4)
+    assert (row["n"], row["items"], len(row["p_mcnemar"])) == (4, 100, 4)
+
+
+def test_axes(tmp_path, rng):
+    sweeps = [Sweep(model=m, methods=("uniform", "topk"), metrics=False) for m in ("Q-0.5B", "Q-7B", "L-8B")]
+    sweeps += [Sweep(model="Q-7B", steps=100, methods=("uniform", "topk"), metrics=False)]
+    sweeps += [Sweep(model="Q-7B", regime="sub25", methods=("uniform", "topk"), metrics=False)]
+    for i, sweep in enumerate(sweeps):
+        write_sweep(tmp_path / str(i), sweep, rng)
+    found = {t.name: t for t in build(make_study([str(tmp_path)], Options()), "models,scale,long,constrained")}
+    primary = {n: [r for r in t.views[0].rows] for n, t in found.items()}
+    assert {r["model"] for r in primary["models"]} == {"Q-0.5B", "Q-7B", "L-8B"}
+    assert [r["model"] for r in primary["scale"]] == ["Q-0.5B", "Q-7B"]
+    assert [r["steps"] for r in primary["long"]] == [60, 100]
+    constrained = primary["constrained"][0]
+    assert (constrained["regime"], constrained["delta_reference"]) == (
+        "sub25",
+        next(r["delta"] for r in primary["models"] if r["model"] == "Q-7B"),
+    )
+
+
+def test_empty_tables_say_why(tables):
+    for name in ("models", "constrained", "scale", "long"):
+        assert not tables[name].rows
+        assert tables[name].notes
+
+
+def test_files_and_formats(records, tmp_path, capsys):
+    for fmt, name in (("md", "main.md"), ("latex", "main.tex"), ("csv", "main.csv")):
+        assert main(["--runs", str(records), "--table", "main", "--format", fmt, "--out", str(tmp_path)]) == 0
+        assert str(tmp_path / name) in capsys.readouterr().out
+        assert (tmp_path / name).stat().st_size > 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["--table", "mian"], "unknown table 'mian'; known: main, mixers"),
+        (["--margin", "-1"], "margin=-1.0"),
+        (["--margin", "x"], "invalid float value"),
+        (["--nothing"], "unrecognized arguments"),
+        (["--out", "/proc/nowhere/x"], "cannot be written"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_exit_code_2(records, capsys, arguments, part):
+    assert main(["--runs", str(records), *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    assert part in error
+
+
+def test_module_entry_point_and_imports(records):
+    code = (
+        "import sys; from analysis.tables.cli import main; "
+        f"code = main(['--runs', {str(records)!r}]); import analysis.report.cli, analysis.planning; "
+        "bad = {'dataflex_rl', 'verl', 'ray', 'torch', 'wandb', 'matplotlib.pyplot'} & set(sys.modules); "
+        "sys.exit(f'imported {bad}' if bad else code)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+    command = [sys.executable, "-m", "analysis.tables", "--runs", "nowhere"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "nowhere: no such file or folder" in done.stderr
+
+
+def compiles(path, tmp_path):
+    engine = shutil.which("pdflatex") or shutil.which("tectonic")
+    if engine is None:
+        text = path.read_text()
+        assert text.count("\\begin{") == text.count("\\end{")
+        for table in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", text, re.DOTALL):
+            rows = [r for r in table[1].split("\\\\\n") if "&" in r]
+            assert {len(re.split(r"(?<!\\)&", r)) for r in rows} == {len(table[0])}
+        return
+    options = ["-halt-on-error", "-interaction=nonstopmode"] if "pdflatex" in engine else []
+    done = subprocess.run([engine, *options, path.name], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert path.with_suffix(".pdf").exists()
+
+
+def test_latex_compiles_alone_together_and_as_input(tables, tmp_path):
+    (tmp_path / "pairing.tex").write_text(latex(tables["pairing"]))
+    (tmp_path / "all.tex").write_text(latex_document(list(tables.values())))
+    compiles(tmp_path / "pairing.tex", tmp_path)
+    compiles(tmp_path / "all.tex", tmp_path)
+    outer = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n\\input{pairing.tex}\nAfter.\n\\end{document}\n"
+    (tmp_path / "outer.tex").write_text(outer)
+    compiles(tmp_path / "outer.tex", tmp_path)
