@@ -89,7 +89,6 @@ def test_one_response_alone_has_weight_one(method: str) -> None:
         ("softmax", {"temperature": float("inf")}),
         ("per", {"alpha": 0.0}),
         ("ar", {"alpha": 0.0}),
-        ("difffilter", {"low": -1.0, "high": 2.0}),
         ("maxvar", {"keep_fraction": 1.0}),
         ("gfpo", {"k": 12}),
         ("topk", {"fraction": 1.0}),

@@ -47,17 +47,25 @@ def test_dapo_band_drops_only_constant_groups(solved: int, kept: bool) -> None:
     assert apply_policy(config, signals(reward, "a" * 8)).keep == [kept] * 8
 
 
-@pytest.mark.parametrize("n", range(1, 31))
+@pytest.mark.parametrize("n", range(3, 31))
 def test_difffilter_bound_equal_to_a_rate_is_outside(n: int) -> None:
     # low and high written as decimals of k / n: the group on the bound goes, whatever float noise says
-    for k in range(n):
-        low, high = float(repr(k / n)), 2.0
+    for k in range(n - 1):
+        low, high = float(repr(k / n)), 1.0
         config = {
             "scorer": {"name": "group_solve"},
             "actuator": {"name": "difffilter", "params": {"low": low, "high": high}},
         }
         reward = [1.0] * k + [0.0] * (n - k) + [1.0] * (k + 1) + [0.0] * (n - k - 1)
-        assert apply_policy(config, signals(reward, "a" * n + "b" * n)).keep == [False] * n + [True] * n
+        assert apply_policy(config, signals(reward, "a" * n + "b" * n)).keep == [False] * n + [k + 1 < n] * n
+
+
+def test_difffilter_with_everything_kept_equals_uniform() -> None:
+    # every group is mixed, so the band (0, 1) keeps all of them, each with weight exactly 1
+    config = {"method": "difffilter", "actuator": {"params": {"low": 0.0, "high": 1.0}}}
+    result = apply_policy(config, signals([0, 1, 1, 0, 1, 0, 0], "aabbbbb"))
+    assert result.keep == [True] * 7
+    assert weights(result) == [1.0] * 7
 
 
 def test_group_solve_threshold_is_strict() -> None:
