@@ -29,7 +29,8 @@ class Engine:
     slots: responses decoded side by side, a multiple of 8. prefill_rows: different prompts per prefill. Both, like
     torch's thread count, belong to the shape behind the numbers: keep them equal in runs that must repeat bit for bit.
     buckets: rising lengths [tokens]; a prompt is padded to the first that holds it, a cache is as long as the first
-    that holds prompt and longest response. None: 32, 48, 64, 96, ..., max_model_len. Few buckets share slots better.
+    that holds this and the longest response. Each cache length has slots of its own, so few buckets fill them better:
+    (longest prompt, max_model_len) suits short texts. None: 32, 48, 64, 96, ..., max_model_len.
     pad_id: any token id; what it computes is hidden.
     gather_s: how long an idle engine waits for company after a first request [s]; changes speed, never results.
     Errors: `ConfigError` for settings or models it cannot serve exactly.
@@ -75,8 +76,9 @@ class Engine:
         """
         self._check(request)
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        job = Job(request=request, prompt_columns=rung(self.buckets, len(request.prompt_ids)), future=future)
-        columns = rung(self.buckets, request.total)
+        prompt_columns = rung(self.buckets, len(request.prompt_ids))
+        job = Job(request=request, prompt_columns=prompt_columns, future=future)
+        columns = rung(self.buckets, min(prompt_columns + request.max_new_tokens, self.max_model_len))
         if columns not in self._lanes:
             last = min(columns, self.max_model_len) - 1
             lane = Lane(self._runner, slots=self.slots, columns=columns, last=last, tally=self._tally)
