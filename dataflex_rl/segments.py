@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-CHUNK = 1 << 20  # tokens per chunk; a single longer response makes a longer chunk
+CHUNK = 1 << 18  # tokens per chunk; a single longer response makes a longer chunk
 
 
 def chunks(offset_B1: Tensor, size: int = CHUNK) -> Iterator[tuple[slice, slice]]:
@@ -80,8 +80,10 @@ def expand_N(value_B: Tensor, mask_N: Tensor, offset_B1: Tensor) -> Tensor:
     out_N = torch.empty(mask_N.numel(), dtype=torch.float32, device=mask_N.device)
     value_B, length_B = value_B.float(), offset_B1.diff()
     for rows, tokens in chunks(offset_B1):
-        spread = torch.repeat_interleave(value_B[rows], length_B[rows], output_size=tokens.stop - tokens.start)
-        out_N[tokens] = filled(spread, mask_N[tokens], 0.0)
+        owner = torch.repeat_interleave(length_B[rows], output_size=tokens.stop - tokens.start)
+        torch.index_select(value_B[rows], 0, owner, out=out_N[tokens])
+        if not all_data(mask_N[tokens]):
+            out_N[tokens].masked_fill_(mask_N[tokens] == 0, 0.0)
     return out_N
 
 

@@ -8,6 +8,13 @@
 - core      `Policy`: links in order, warm-up, shadow, empty batches
 - metrics   what is logged per step
 - trace     one row per response
+
+The weights act where verl multiplies `rollout_is_weights`: on the policy loss, before it is aggregated. verl applies no
+weight to its KL and entropy terms, so a dropped response still takes part in those. Under `normalize: none` the loss's
+denominator still counts what was dropped: selecting a part of the batch then gives that part's own gradient times its
+share (of tokens for token-mean, of responses for sequence-mean aggregation; logged as grad_scale). `normalize: kept`
+takes the share out again, exactly for one mini-batch per step; under several it is the batch's share, and only
+approximate within each.
 """
 
 from dataflex_rl.policy.checks import GROUP_ESTIMATORS, HostFacts

@@ -81,14 +81,11 @@ def test_reweighting_keeps_everything() -> None:
 
 
 def test_dropping_the_first_group_leaves_other_domains_alone() -> None:
-    # joined by row, not zipped against filtered rows
-    keep_logic = {
-        "scorer": {"name": "group_solve"},
-        "actuator": {"name": "difffilter", "params": {"low": 0.9, "high": 2.0}},
-    }
-    found = metrics(keep_logic)
+    # joined by row, not zipped against filtered rows: nobody solves the math groups, two of three the logic group
+    data = {**DATA, "uid": list("aabbccc"), "reward": [0.0, 0.0, 0.2, 0.2, 1.0, 0.3, 1.0]}
+    found = {key.removeprefix("dataflex/"): value for key, value in apply_policy(DIFF, data).metrics.items()}
     assert (found["kept_frac/math"], found["kept_frac/logic"]) == (0.0, 1.0)
-    assert found["reward_effective/logic"] == found["reward_all/logic"] == pytest.approx(2.8 / 3)
+    assert found["reward_effective/logic"] == found["reward_all/logic"] == pytest.approx(2.3 / 3)
     assert "reward_effective/math" not in found
 
 
