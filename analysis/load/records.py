@@ -154,7 +154,9 @@ def _score(where: Path, name: str, domain: str, phase: str, cell: Any) -> Score:
         exact = counts[0] / counts[1]
         if isinstance(accuracy, (int, float)) and abs(accuracy - exact) > 1e-3:
             raise AnalysisError(f"{at}: accuracy {accuracy!r} is not {counts[0]}/{counts[1]} (wanted a share in 0..1)")
-        return Score(benchmark=name, domain=domain, accuracy=100.0 * counts[0] / counts[1], correct=counts[0], total=counts[1])
+        return Score(
+            benchmark=name, domain=domain, accuracy=100.0 * counts[0] / counts[1], correct=counts[0], total=counts[1]
+        )
     if correct is not None or total is not None or not isinstance(accuracy, (int, float)):
         raise AnalysisError(f"{at}: correct {correct!r}, total {total!r}, accuracy {accuracy!r}; wanted whole counts")
     if not 0.0 <= accuracy <= 1.0:

@@ -16,7 +16,9 @@ def heatmap(delta_MD: Floats, methods: Sequence[str], columns: Sequence[str]) ->
     made, (axes,) = figure(1.6 + 1.1 * max(len(columns), 2), 1.1 + 0.34 * max(len(methods), 1))
     finite = np.abs(delta_MD[np.isfinite(delta_MD)])
     top = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
-    axes.imshow(np.ma.masked_invalid(delta_MD), cmap="RdBu", vmin=-top, vmax=top, aspect="auto", rasterized=False)
+    edge_x, edge_y = (np.arange(n + 1) - 0.5 for n in (len(columns), len(methods)))
+    axes.pcolormesh(edge_x, edge_y, np.ma.masked_invalid(delta_MD), cmap="RdBu", vmin=-top, vmax=top)
+    axes.set_ylim(len(methods) - 0.5, -0.5)
     axes.set_xticks(range(len(columns)), list(columns))
     axes.set_yticks(range(len(methods)), list(methods))
     for spine in axes.spines.values():

@@ -37,7 +37,8 @@ HEADLINE = columns(
 def caption(study: Study, rows: Sequence[Row]) -> list[str]:
     """Say what every number rests on: unit, n, interval, corrections, margin, and what was dropped."""
     o = study.options
-    counts = sorted({r["n"] for r in rows if "n" in r})
+    primary = [r["n"] for r in rows if r["summary"] == DOMAIN_BALANCED]
+    counts = sorted(set(primary if any(primary) else (r["n"] for r in rows)))
     spread = (
         "no comparison" if not counts else f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}..{counts[-1]}"
     )

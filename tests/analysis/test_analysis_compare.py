@@ -115,7 +115,9 @@ def test_mixed_budgets_are_separate_blocks_and_named(tmp_path, rng):
     comparisons = compared(tmp_path)
     assert {r["method"] for c in comparisons for r in c.rows} == {"topk"}
     notes = [n for c in comparisons for n in c.notes]
-    assert any("40 steps: uniform or baseline exists in tiny / toy3 / 60 steps: no pair across blocks" in n for n in notes)
+    assert any(
+        "40 steps: uniform or baseline exists in tiny / toy3 / 60 steps: no pair across blocks" in n for n in notes
+    )
 
 
 def test_two_controls_need_a_choice(tmp_path, rng):
@@ -206,7 +208,9 @@ def test_holm_within_a_block_or_over_all(tmp_path, rng):
         write_sweep(tmp_path / model, Sweep(methods=("uniform", "topk", "ar"), model=model, metrics=False), rng)
     one = rows_of(compared(tmp_path)[0])
     p = sorted(r["p_t"] for r in one.values())
-    assert sorted(r["p_holm"] for r in one.values()) == pytest.approx([min(1, max(2 * p[0], 0)), max(2 * p[0], p[1])], rel=1e-9)
+    assert sorted(r["p_holm"] for r in one.values()) == pytest.approx(
+        [min(1, max(2 * p[0], 0)), max(2 * p[0], p[1])], rel=1e-9
+    )
     whole = [rows_of(c)[m] for c in compared(tmp_path, holm="all") for m in ("topk", "ar")]
     smallest = min(whole, key=lambda r: r["p_t"])
     assert smallest["p_holm"] == pytest.approx(min(1.0, 4 * smallest["p_t"]))

@@ -52,7 +52,7 @@ def test_summary_layout(tmp_path):
                       "7b,baseline,1,75.9,,39.3,32.4,92.1,36.87")  # fmt: skip
     runs = load([source])
     assert runs.runs[0].block == ("7b", "runs", None, None, "runs (6 benchmarks)")
-    assert [s.benchmark for s in runs.runs[0].trained][0] == "math"
+    assert runs.runs[0].trained[0].benchmark == "math"
     assert runs.runs[0].trained[0].total is None
     assert any("no logic benchmark" in n for n in runs.notes)
     assert any("'math' is not math500" in n for n in runs.notes)
@@ -72,7 +72,11 @@ def test_summary_layout(tmp_path):
         ("missing column", (HEADER.replace("seed,", ""), ROW.replace(",1,", ",")), ("row 1", "'seed'")),
         ("short row", (HEADER, "r1,main,m,baseline,1,300"), ("row 2", "6 cells", "wanted 9")),
         ("column twice", (HEADER + ",gsm8k", ROW + ",1"), ("row 1", "'gsm8k'", "twice")),
-        ("no benchmark", ("run_id,campaign,model,method,seed,steps,regime", "r,c,m,b,1,300,"), ("no benchmark column",)),
+        (
+            "no benchmark",
+            ("run_id,campaign,model,method,seed,steps,regime", "r,c,m,b,1,300,"),
+            ("no benchmark column",),
+        ),
         ("header only", (HEADER,), ("no run",)),
         ("duplicate", (HEADER, ROW, ROW.replace("r1", "r9")), (":2", ":3", "'baseline'", "seed 1", "twice")),
     ],

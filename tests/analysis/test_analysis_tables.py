@@ -18,13 +18,47 @@ from analysis.tables.cli import main
 from analysis.tables.format import as_csv, escape, latex, latex_document, markdown
 from analysis.tables.table import columns, show
 
-CONTRACT = (
-    "model campaign regime steps method control summary n score control_score delta sd ci_low ci_high p_t p_perm "
-    "p_wilcoxon p_holm p_bh tost_p equivalent mde80 pairing_r verdict"
-).split()
-NAMES = (
-    "main mixers models gain constrained scale long sensitivity cost pairing suspects per_benchmark planning"
-).split()
+CONTRACT = [
+    "model",
+    "campaign",
+    "regime",
+    "steps",
+    "method",
+    "control",
+    "summary",
+    "n",
+    "score",
+    "control_score",
+    "delta",
+    "sd",
+    "ci_low",
+    "ci_high",
+    "p_t",
+    "p_perm",
+    "p_wilcoxon",
+    "p_holm",
+    "p_bh",
+    "tost_p",
+    "equivalent",
+    "mde80",
+    "pairing_r",
+    "verdict",
+]
+NAMES = [
+    "main",
+    "mixers",
+    "models",
+    "gain",
+    "constrained",
+    "scale",
+    "long",
+    "sensitivity",
+    "cost",
+    "pairing",
+    "suspects",
+    "per_benchmark",
+    "planning",
+]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +98,14 @@ def test_a_null_comes_with_a_reason(tables):
 
 def test_captions_state_defaults_and_what_was_dropped(tables):
     text = " ".join(tables["main"].notes)
-    for part in ("points (0..100)", "n = 4 paired seeds", "Student t, 95%", "Holm", "margin 1 points", "Dropped: no seed."):
+    for part in (
+        "points (0..100)",
+        "n = 4 paired seeds",
+        "Student t, 95%",
+        "Holm",
+        "margin 1 points",
+        "Dropped: no seed.",
+    ):
         assert part in text
     assert "permutation and Wilcoxon cannot reach 0.05 at n = 4 (minimum 0.125)" in text
 
@@ -86,7 +127,9 @@ def test_markdown_and_latex_hold_the_same_cells(tables):
         for cell in head or ():
             assert cell.replace("|", "\\|") in md
             assert escape(cell).replace("$-$", "-").replace(r"\textless{}", "<") in tex
-        assert numbers(md.split("\n- ")[0]) == numbers(tex.split("\\begin{document}\n\\fi")[1].split("\\begin{itemize}")[0])
+        assert numbers(md.split("\n- ")[0]) == numbers(
+            tex.split("\\begin{document}\n\\fi")[1].split("\\begin{itemize}")[0]
+        )
 
 
 def test_printed_numbers_are_the_rounded_rows(tables):
@@ -152,7 +195,7 @@ def test_axes(tmp_path, rng):
     for i, sweep in enumerate(sweeps):
         write_sweep(tmp_path / str(i), sweep, rng)
     found = {t.name: t for t in build(make_study([str(tmp_path)], Options()), "models,scale,long,constrained")}
-    primary = {n: [r for r in t.views[0].rows] for n, t in found.items()}
+    primary = {n: list(t.views[0].rows) for n, t in found.items()}
     assert {r["model"] for r in primary["models"]} == {"Q-0.5B", "Q-7B", "L-8B"}
     assert [r["model"] for r in primary["scale"]] == ["Q-0.5B", "Q-7B"]
     assert [r["steps"] for r in primary["long"]] == [60, 100]
@@ -228,6 +271,7 @@ def test_latex_compiles_alone_together_and_as_input(tables, tmp_path):
     (tmp_path / "all.tex").write_text(latex_document(list(tables.values())))
     compiles(tmp_path / "pairing.tex", tmp_path)
     compiles(tmp_path / "all.tex", tmp_path)
-    outer = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n\\input{pairing.tex}\nAfter.\n\\end{document}\n"
+    head = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n"
+    outer = head + "\\input{pairing.tex}\nAfter.\n\\end{document}\n"
     (tmp_path / "outer.tex").write_text(outer)
     compiles(tmp_path / "outer.tex", tmp_path)

@@ -78,7 +78,13 @@ def online_run(**changes):
     config = {"method": "uniform", "seed": 0, "model": "m", "task": "t", "steps": 5}
     summary = {"eval/trained/gsm8k/correct": 3, "eval/trained/gsm8k/total": 4, "eval/untrained/gsm8k/correct": 1}
     summary["eval/untrained/gsm8k/total"] = 4
-    run = {"id": "abc", "state": "finished", "config": config, "summary": summary, "scan_history": lambda: [{"_step": 5}]}
+    run = {
+        "id": "abc",
+        "state": "finished",
+        "config": config,
+        "summary": summary,
+        "scan_history": lambda: [{"_step": 5}],
+    }
     return SimpleNamespace(**(run | changes))
 
 
@@ -118,5 +124,5 @@ def test_online_unreachable():
     def refuse(name):
         raise ValueError("Could not find project\ndetails")
 
-    with pytest.raises(AnalysisError, match="cannot be read: Could not find project$"):
+    with pytest.raises(AnalysisError, match=r"cannot be read: Could not find project$"):
         wandb_online.load("team/project", SimpleNamespace(runs=refuse))
