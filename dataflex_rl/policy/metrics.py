@@ -24,21 +24,21 @@ import torch
 from torch import Tensor
 
 from dataflex_rl.batch import REWARD_NOISE, Batch
-from dataflex_rl.segments import chunks, filled, masked_sum_B
+from dataflex_rl.segments import chunks, filled, masked_sum_B, reduced
 
 PREFIX = "dataflex/"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """Weights of a batch, summed up per response: mean over its tokens; and over tokens."""
+    """Weights of a batch, summed up: per response the mean over its tokens and the tokens above 0; extremes of all."""
 
     mean_B: Tensor
     kept_B: Tensor
     low: float
     high: float
     token_std: float
-    trained: int
+    trained_B: Tensor
 
 
 def summarize(batch: Batch, weight_B: Tensor, factor_N: Tensor | None, keep_B: Tensor | None) -> Weights:
@@ -49,14 +49,14 @@ def summarize(batch: Batch, weight_B: Tensor, factor_N: Tensor | None, keep_B: T
         live = weight_B[live_B]
         low, high = (float(live.min()), float(live.max())) if live.numel() else (0.0, 0.0)
         square_sum = float((weight_B.square() * length_B).sum())
-        mean_B, trained = weight_B, int(length_B[weight_B > 0].sum())
+        mean_B, trained_B = weight_B, torch.where(weight_B > 0, length_B, 0)
     else:
-        low, high, square_sum, trained = _token_range(batch, weight_B, factor_N)
+        low, high, square_sum, trained_B = _token_range(batch, weight_B, factor_N)
         mean_B = weight_B * masked_sum_B(factor_N, batch.mask_N, batch.offset_B1) / length_B.clamp(min=1)
     tokens = max(int(length_B.sum()), 1)
     mean = float((mean_B * length_B).sum()) / tokens
     token_std = max(square_sum / tokens - mean * mean, 0.0) ** 0.5
-    return Weights(mean_B=mean_B, kept_B=kept_B, low=low, high=high, token_std=token_std, trained=trained)
+    return Weights(mean_B=mean_B, kept_B=kept_B, low=low, high=high, token_std=token_std, trained_B=trained_B)
 
 
 def step_metrics(batch: Batch, weights: Weights) -> dict[str, float]:
@@ -77,7 +77,7 @@ def step_metrics(batch: Batch, weights: Weights) -> dict[str, float]:
             out |= _shares(sums[:, index], f"/{name}")
     out |= _kept_groups(batch, weights.kept_B)
     out |= _weight_stats(batch, weights)
-    generated, trained = float(length_B.sum()), float(weights.trained)
+    generated, trained = float(length_B.sum()), float(weights.trained_B.sum())
     out |= {"tokens_generated": generated, "tokens_trained": trained, "tokens_dropped": generated - trained}
     return {PREFIX + key: value for key, value in out.items()}
 
@@ -165,9 +165,10 @@ def _weight_stats(batch: Batch, weights: Weights) -> dict[str, float]:
     }
 
 
-def _token_range(batch: Batch, weight_B: Tensor, factor_N: Tensor) -> tuple[float, float, float, int]:
-    """(min, max, sum of squares, number above 0) of the weights over tokens that are data."""
-    low, high, square_sum, trained = float("inf"), 0.0, 0.0, 0
+def _token_range(batch: Batch, weight_B: Tensor, factor_N: Tensor) -> tuple[float, float, float, Tensor]:
+    """(min, max, sum of squares) of the weights over tokens that are data, and how many are above 0 per response."""
+    low, high, square_sum = float("inf"), 0.0, 0.0
+    positive_B = batch.length_B.clone()
     live = weight_B[batch.live_B]
     even = not live.numel() or bool((live == live[0]).all())  # then one factor for all, applied at the end
     length_B = batch.offset_B1.diff()
@@ -183,8 +184,9 @@ def _token_range(batch: Batch, weight_B: Tensor, factor_N: Tensor) -> tuple[floa
         weight = filled(weight, mask, 0.0)
         high = max(high, float(weight.max()))
         square_sum += float(weight.double().square_().sum())
-        trained += int(weight.count_nonzero())
+        if int(weight.count_nonzero()) < int(positive_B[rows].sum()):
+            positive_B[rows] = reduced((weight > 0).float(), batch.offset_B1, rows).long()
     if low == float("inf"):
-        return 0.0, 0.0, 0.0, 0
+        return 0.0, 0.0, 0.0, positive_B
     unit = float(live[0]) if even else 1.0
-    return low * unit, high * unit, square_sum * unit * unit, trained if unit > 0 else 0
+    return low * unit, high * unit, square_sum * unit * unit, torch.where(weight_B > 0, positive_B, 0)

@@ -81,12 +81,17 @@ def test_reweighting_keeps_everything() -> None:
 
 
 def test_dropping_the_first_group_leaves_other_domains_alone() -> None:
-    # joined by row, not zipped against filtered rows: nobody solves the math groups, two of three the logic group
-    data = {**DATA, "uid": list("aabbccc"), "reward": [0.0, 0.0, 0.2, 0.2, 1.0, 0.3, 1.0]}
-    found = {key.removeprefix("dataflex/"): value for key, value in apply_policy(DIFF, data).metrics.items()}
-    assert (found["kept_frac/math"], found["kept_frac/logic"]) == (0.0, 1.0)
-    assert found["reward_effective/logic"] == found["reward_all/logic"] == pytest.approx(2.3 / 3)
-    assert "reward_effective/math" not in found
+    # joined by row, not zipped against filtered rows: a (1 of 2) and b (0 of 2) go, c with 2 of 3 stays
+    data = {
+        "uid": list("aabbccc"),
+        "reward": [1.0, 0.0, 0.2, 0.2, 1.0, 0.8, 0.1],
+        "domain": ["math"] * 4 + ["logic"] * 3,
+    }
+    config = {**DIFF, "actuator": {"name": "difffilter", "params": {"low": 0.6, "high": 0.7}}}
+    found = apply_policy(config, data).metrics
+    assert (found["dataflex/kept_frac/math"], found["dataflex/kept_frac/logic"]) == (0.0, 1.0)
+    assert found["dataflex/reward_effective/logic"] == found["dataflex/reward_all/logic"] == pytest.approx(1.9 / 3)
+    assert "dataflex/reward_effective/math" not in found
 
 
 def test_threshold_and_signal_of_the_scorer_define_solved() -> None:
