@@ -97,7 +97,7 @@ def audit_pair(block: Block, family: str, method: str, control: str, options: Op
     refused, states = [], set()
     for seed in sorted(ours & theirs):
         a, b = block.runs[(method, seed)], block.runs[(control, seed)]
-        state, why = compare_streams(a, b, per_domain=family == "mixers" or "mixer" in (a.kind, b.kind))
+        state, why = compare_streams(a, b, per_domain=family == "mixers" or mixes(a) or mixes(b))
         states.add(state)
         found = [*why, *_budget(a, b)]
         if found:
@@ -111,6 +111,13 @@ def audit_pair(block: Block, family: str, method: str, control: str, options: Op
         problems=tuple(problems),
         streams=streams,
     )
+
+
+def mixes(run: Run) -> bool:
+    """Say whether a run's record names a mixer: its prompts then depend on its shares."""
+    mixer = run.manifest.get("mixer")
+    name = mixer.get("name") if isinstance(mixer, dict) else mixer
+    return name not in (None, "none")
 
 
 def _budget(a: Run, b: Run) -> list[str]:

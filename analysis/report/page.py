@@ -38,7 +38,8 @@ figcaption { font-size: .9rem; color: var(--faint); } details { margin: .4rem 0;
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 0 1.5rem; }
 @media (max-width: 40rem) { body { padding: .7rem; } th, td { padding: .25rem .4rem; } }
 @media print { body { max-width: none; font-size: 10pt; background: #fff; color: #000; } nav { display: none; }
-  .wide { overflow: visible; } table { font-size: 7pt; } th, td { white-space: normal; padding: .1rem .25rem; }
+  .wide { overflow: visible; } table { font-size: 6.5pt; width: 100%; overflow-wrap: anywhere; }
+  th, td { white-space: normal; padding: .1rem .2rem; } th button { white-space: normal; overflow-wrap: anywhere; }
   figure, tr { break-inside: avoid; } h2, h3, caption { break-after: avoid; } }
 """
 

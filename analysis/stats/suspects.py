@@ -155,7 +155,7 @@ def _at_floor(
         if math.isnan(score) or score > floor or median - floor <= 3 * max(binomial_sd(median, items_K[j]), 1e-9):
             continue
         kind = "all zero" if score == 0 else "at or below chance"
-        text = f"{name} {score:.1f} (chance {floor:.1f}) against a median of {median:.1f}"
+        text = f"{name} {score:.1f}{f' (chance {floor:.1f})' if floor else ''} against a median of {median:.1f}"
         flags.append(
             Flag(level=SUSPECT, kind=kind, method=who[0], seed=who[1], benchmarks=(name,), z=(math.nan,), text=text)
         )

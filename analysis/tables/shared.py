@@ -123,7 +123,7 @@ def score_columns(names: Sequence[str]) -> tuple[Column, ...]:
 
 
 def block_views(comparison: Comparison, family: str, rows: Sequence[Row], options: Options) -> list[View]:
-    """Give a block's two views: headline with delta and verdict; scores on every domain, summary and benchmark."""
+    """Give a block's views: headline with delta and verdict; scores on domains and summaries; on benchmarks."""
     block = comparison.block
     primary = [r for r in rows if r["summary"] == DOMAIN_BALANCED]
     own = list(controls(comparison, family))
@@ -135,11 +135,18 @@ def block_views(comparison: Comparison, family: str, rows: Sequence[Row], option
         Column(key=c.key, title=f"{100 * options.level:g}% CI (t)", style=c.style) if c.style == "interval" else c
         for c in HEADLINE
     )
+    if any(r["n"] >= SMALLEST_N for r in primary):
+        titles += columns("boot_low,boot_high|percentile bootstrap (secondary)|interval")
     return [
         View(title=f"{block.name}: against {primary[0]['control']}", columns=titles, rows=(*control_rows, *primary)),
         View(
-            title=f"{block.name}: scores",
-            columns=(*columns("method"), *score_columns([*block.benchmarks, *domains, *summaries])),
+            title=f"{block.name}: scores by domain and summary",
+            columns=(*columns("method"), *score_columns([*domains, *summaries])),
+            rows=tuple(scores),
+        ),
+        View(
+            title=f"{block.name}: scores by benchmark",
+            columns=(*columns("method"), *score_columns(block.benchmarks)),
             rows=tuple(scores),
         ),
     ]

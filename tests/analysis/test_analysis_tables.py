@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import re
-import shutil
 import subprocess
 import sys
 
@@ -15,7 +13,7 @@ from analysis.options import Options
 from analysis.study import make_study
 from analysis.tables import TABLES, build
 from analysis.tables.cli import main
-from analysis.tables.format import as_csv, escape, latex, latex_document, markdown
+from analysis.tables.format import as_csv, markdown
 from analysis.tables.table import columns, show
 
 CONTRACT = [
@@ -114,22 +112,6 @@ def test_at_three_seeds_sign_tests_say_what_they_cannot_do(study_csv):
     table = build(make_study([str(study_csv)], Options()), "main")[0]
     assert "permutation and Wilcoxon cannot reach 0.05 at n = 3 (minimum 0.25)" in table.notes
     assert min(r["p_perm"] for r in table.rows) >= 0.25
-
-
-def numbers(text):
-    return re.findall(r"[-+]?\d+\.\d+|<0\.001|n/a", text)
-
-
-def test_markdown_and_latex_hold_the_same_cells(tables):
-    for table in tables.values():
-        head = table.views and [c for v in table.views for r in v.rows for c in (show(r, col) for col in v.columns)]
-        md, tex = markdown(table), latex(table).replace("$-$", "-").replace(r"\textless{}", "<")
-        for cell in head or ():
-            assert cell.replace("|", "\\|") in md
-            assert escape(cell).replace("$-$", "-").replace(r"\textless{}", "<") in tex
-        assert numbers(md.split("\n- ")[0]) == numbers(
-            tex.split("\\begin{document}\n\\fi")[1].split("\\begin{itemize}")[0]
-        )
 
 
 def test_printed_numbers_are_the_rounded_rows(tables):
@@ -249,29 +231,3 @@ def test_module_entry_point_and_imports(records):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "nowhere: no such file or folder" in done.stderr
-
-
-def compiles(path, tmp_path):
-    engine = shutil.which("pdflatex") or shutil.which("tectonic")
-    if engine is None:
-        text = path.read_text()
-        assert text.count("\\begin{") == text.count("\\end{")
-        for table in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end\{tabular\}", text, re.DOTALL):
-            rows = [r for r in table[1].split("\\\\\n") if "&" in r]
-            assert {len(re.split(r"(?<!\\)&", r)) for r in rows} == {len(table[0])}
-        return
-    options = ["-halt-on-error", "-interaction=nonstopmode"] if "pdflatex" in engine else []
-    done = subprocess.run([engine, *options, path.name], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert path.with_suffix(".pdf").exists()
-
-
-def test_latex_compiles_alone_together_and_as_input(tables, tmp_path):
-    (tmp_path / "pairing.tex").write_text(latex(tables["pairing"]))
-    (tmp_path / "all.tex").write_text(latex_document(list(tables.values())))
-    compiles(tmp_path / "pairing.tex", tmp_path)
-    compiles(tmp_path / "all.tex", tmp_path)
-    head = "\\documentclass{article}\\usepackage{booktabs,graphicx}\\begin{document}\n"
-    outer = head + "\\input{pairing.tex}\nAfter.\n\\end{document}\n"
-    (tmp_path / "outer.tex").write_text(outer)
-    compiles(tmp_path / "outer.tex", tmp_path)
