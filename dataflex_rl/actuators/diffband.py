@@ -8,8 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import REWARD_NOISE, Pool
+from dataflex_rl.batch import REWARD_NOISE
 from dataflex_rl.knobs import within
+from dataflex_rl.pool import Pool
 from dataflex_rl.registry import register_actuator
 
 

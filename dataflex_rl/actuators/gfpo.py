@@ -8,9 +8,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Pool, Selection
 from dataflex_rl.knobs import within
 from dataflex_rl.ordering import argsort_by, level_B, place_in_group
+from dataflex_rl.pool import Pool, Selection
 from dataflex_rl.registry import register_actuator
 
 NOISE = 1e-7  # relative: one rounding step of a float32 reward

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import REWARD_NOISE, Pool, Selection
+from dataflex_rl.batch import REWARD_NOISE
 from dataflex_rl.knobs import within
 from dataflex_rl.ordering import argsort_by, level_B, place_in_group, rounded_share
+from dataflex_rl.pool import Pool, Selection
 from dataflex_rl.registry import register_actuator
 
 

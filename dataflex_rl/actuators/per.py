@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from dataflex_rl.batch import Pool
 from dataflex_rl.knobs import within
+from dataflex_rl.pool import Pool
 from dataflex_rl.registry import register_actuator
 
 EPSILON = 1e-8  # so that a response with advantage 0 keeps a weight

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from dataflex_rl.batch import Pool
 from dataflex_rl.knobs import within
+from dataflex_rl.pool import Pool
 from dataflex_rl.registry import register_actuator
 
 

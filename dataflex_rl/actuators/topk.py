@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Pool, Selection
 from dataflex_rl.knobs import within
 from dataflex_rl.ordering import argsort_by, level_B, rounded_share
+from dataflex_rl.pool import Pool, Selection
 from dataflex_rl.registry import register_actuator
 
 NOISE = 1e-6  # equal advantages of two groups differ by a few rounding steps of float32

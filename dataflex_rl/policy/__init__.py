@@ -6,6 +6,7 @@
 - link      one scorer with one actuator
 - scaling   raw weights to mean 1, with a cap
 - core      `Policy`: links in order, warm-up, shadow, empty batches
+- summary   the weights of a batch, per response
 - metrics   what is logged per step
 - trace     one row per response
 

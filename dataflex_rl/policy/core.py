@@ -191,16 +191,15 @@ class Policy:
     def _metrics(
         self, batch: Batch, plan: _Plan, planned: m.Weights, weights: m.Weights, acts: bool
     ) -> dict[str, float]:
+        """What was done; where the policy does not act, also what it would have done, under `dataflex/shadow/`."""
         out = {m.PREFIX + "acting": float(acts), m.PREFIX + "empty_steps": float(self.empty_steps)}
-        out |= m.step_metrics(batch, weights)
         out |= m.group_metrics(batch, *self._solved(batch))
         wanted = {m.PREFIX + "empty_step": float(plan.emptied)} | plan.metrics
-        wanted |= m.drop_metrics(plan.reasons, plan.reason_B)
+        wanted |= m.step_metrics(batch, planned, plan.reasons, plan.reason_B)
         if acts:
             return out | wanted
-        out |= m.drop_metrics(["no_tokens"], torch.where(plan.reason_B == 0, 0, -1))
+        out |= m.step_metrics(batch, weights, plan.reasons[:1], torch.where(plan.reason_B == 0, 0, -1))
         out[m.PREFIX + "empty_step"] = 0.0
-        wanted |= m.step_metrics(batch, planned)
         shadow = m.PREFIX + "shadow/"
         return out | {shadow + key.removeprefix(m.PREFIX): value for key, value in wanted.items()}
 

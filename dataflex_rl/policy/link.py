@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Batch, Pool, Selection, SignalError, TokenPool
+from dataflex_rl.batch import Batch, SignalError
 from dataflex_rl.policy.scaling import scale_N_, scaled_B
+from dataflex_rl.pool import Pool, Selection, TokenPool
 from dataflex_rl.registry import Spec
 
 

@@ -21,50 +21,81 @@ def metrics(config: dict[str, object]) -> dict[str, float]:
     return {key.removeprefix("dataflex/"): value for key, value in apply_policy(config, DATA).metrics.items()}
 
 
+# difffilter keeps a alone: 2 of 7 responses, 1 of 4 groups, 3 of 10 tokens
+OVER_ALL = {
+    "kept_frac": 2 / 7,
+    "kept_group_frac": 1 / 4,
+    "kept_token_frac": 3 / 10,
+    "dropped/no_tokens": 0.0,
+    "dropped/too_hard": 2.0,
+    "dropped/too_easy": 3.0,
+    "weight_mean": 2 / 7,
+    # variance of 0/1 with mean 2/7: 2/7 * 5/7
+    "weight_std": (10 / 49) ** 0.5,
+    "weight_min": 0.0,
+    "weight_max": 1.0,
+    "weight_token_std": (0.3 * 0.7) ** 0.5,
+    # (sum w)^2 / (B sum w^2) = 4 / (7 * 2)
+    "ess": 2 / 7,
+    "grad_scale": 3 / 10,
+    "groups": 4.0,
+    "groups_all_solved": 2 / 4,
+    "groups_all_failed": 1 / 4,
+    "groups_mixed": 1 / 4,
+    # b's two .2 and d's one response
+    "groups_constant": 2 / 4,
+    "reward_all": 4.2 / 7,
+    "reward_effective": 0.5,
+    "tokens_generated": 10.0,
+    "tokens_trained": 3.0,
+    "tokens_dropped": 7.0,
+}
+# a and b: 2 of 4 responses, 3 of 5 tokens
+MATH = {
+    "kept_frac": 2 / 4,
+    "kept_group_frac": 1 / 2,
+    "kept_token_frac": 3 / 5,
+    "dropped/no_tokens": 0.0,
+    "dropped/too_hard": 2.0,
+    "dropped/too_easy": 0.0,
+    "weight_mean": 0.5,
+    "weight_std": 0.5,
+    "weight_min": 0.0,
+    "weight_max": 1.0,
+    "weight_token_std": (0.6 * 0.4) ** 0.5,
+    "ess": 4 / (4 * 2),
+    "grad_scale": 3 / 5,
+    "groups": 2.0,
+    "groups_all_solved": 0.0,
+    "groups_all_failed": 1 / 2,
+    "groups_mixed": 1 / 2,
+    "groups_constant": 1 / 2,
+    "reward_all": 1.4 / 4,
+    "reward_effective": 0.5,
+    "tokens_generated": 5.0,
+    "tokens_trained": 3.0,
+    "tokens_dropped": 2.0,
+}
+# c and d: nothing kept, so there is no reward_effective
+LOGIC = {
+    **dict.fromkeys(MATH, 0.0),
+    "dropped/too_easy": 3.0,
+    "groups": 2.0,
+    "groups_all_solved": 1.0,
+    "groups_constant": 1 / 2,
+    "reward_all": 2.8 / 3,
+    "tokens_generated": 5.0,
+    "tokens_dropped": 5.0,
+}
+del LOGIC["reward_effective"]
+
+
 def test_difffilter() -> None:
-    # keeps a alone: 2 of 7 responses, 1 of 4 groups, 3 of 10 tokens
-    assert metrics(DIFF) == pytest.approx(
-        {
-            "acting": 1.0,
-            "empty_step": 0.0,
-            "empty_steps": 0.0,
-            "kept_frac": 2 / 7,
-            "kept_frac/math": 2 / 4,
-            "kept_frac/logic": 0.0,
-            "kept_group_frac": 1 / 4,
-            "kept_group_frac/math": 1 / 2,
-            "kept_group_frac/logic": 0.0,
-            "kept_token_frac": 3 / 10,
-            "kept_token_frac/math": 3 / 5,
-            "kept_token_frac/logic": 0.0,
-            "dropped/no_tokens": 0.0,
-            "dropped/too_hard": 2.0,
-            "dropped/too_easy": 3.0,
-            "weight_mean": 2 / 7,
-            # variance of 0/1 with mean 2/7: 2/7 * 5/7
-            "weight_std": (10 / 49) ** 0.5,
-            "weight_min": 0.0,
-            "weight_max": 1.0,
-            "weight_token_std": (0.3 * 0.7) ** 0.5,
-            # (sum w)^2 / (B sum w^2) = 4 / (7 * 2)
-            "ess": 2 / 7,
-            "grad_scale": 3 / 10,
-            "groups": 4.0,
-            "groups_all_solved": 2 / 4,
-            "groups_all_failed": 1 / 4,
-            "groups_mixed": 1 / 4,
-            # b's two .2 and d's one response
-            "groups_constant": 2 / 4,
-            "reward_all": 4.2 / 7,
-            "reward_all/math": 1.4 / 4,
-            "reward_all/logic": 2.8 / 3,
-            "reward_effective": 0.5,
-            "reward_effective/math": 0.5,
-            "tokens_generated": 10.0,
-            "tokens_trained": 3.0,
-            "tokens_dropped": 7.0,
-        }
-    )
+    found = metrics(DIFF)
+    flags = {key: found.pop(key) for key in ("acting", "empty_step", "empty_steps")}
+    assert flags == {"acting": 1.0, "empty_step": 0.0, "empty_steps": 0.0}
+    wanted = OVER_ALL | {f"{key}/math": value for key, value in MATH.items()}
+    assert found == pytest.approx(wanted | {f"{key}/logic": value for key, value in LOGIC.items()})
 
 
 def test_reweighting_keeps_everything() -> None:

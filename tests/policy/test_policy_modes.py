@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from dataflex_rl import apply_policy
-from dataflex_rl.batch import Batch, Pool, SignalError
+from dataflex_rl.batch import Batch, SignalError
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import HostFacts, Policy
+from dataflex_rl.pool import Pool
 from dataflex_rl.registry import _SPECS, register_actuator, register_scorer
 from dataflex_rl.signals import to_batch
 

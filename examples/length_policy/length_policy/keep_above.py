@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dataflex_rl.batch import Pool, Selection
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.pool import Pool, Selection
 from dataflex_rl.registry import register_actuator
 
 
