@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 
@@ -21,9 +22,17 @@ def unknown(kind: str, name: object, known: Iterable[object]) -> AnalysisError:
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Run a command line's body: an AnalysisError becomes one line on stderr and exit code 2."""
+    """Run a command line's body: an AnalysisError becomes one line on stderr and exit code 2.
+
+    A reader that closes the pipe early (`| head`) ends the command quietly with exit code 1.
+    """
     try:
-        return command()
+        code = command()
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what is left in the buffer has no reader
+        return 1
     except AnalysisError as error:
         sys.stderr.write(f"error: {error}\n")
         return 2

@@ -82,7 +82,7 @@ def _validation(study: Study, block: Block, colour: dict[str, str]) -> list[Draw
 
 
 def _shares(block: Block, curves: Curves, level: float) -> list[Drawn]:
-    """Draw realised domain shares of every method that logged them, with the targets beside them."""
+    """Draw target and realised domain shares of every method that has targets: the mixers."""
     keys = sorted({k for c in curves.values() for k in c if k.startswith("dataflex/share_")})
     drawn = []
     for method in block.methods:
@@ -94,7 +94,7 @@ def _shares(block: Block, curves: Curves, level: float) -> list[Drawn]:
             if got:
                 kind, domain = key.removeprefix("dataflex/share_").split("/", 1)
                 grid_T, found[f"{domain} ({kind})"] = at_T, got[method]
-        if found:
+        if any("(target)" in name for name in found):
             title = f"{block.name}: domain shares of {method}, target and realised"
             picture = bands(grid_T, found, colours(list(found)), x="step", y="share", level=level, with_band=False)
             drawn.append(Drawn(_name(block, f"{method} shares"), title, curves_text(found, "share"), picture))

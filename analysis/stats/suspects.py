@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -82,10 +82,29 @@ def find_suspects(
             who = (methods[i // s], seeds[i % s])
             flags += _low(who, flat_NK, z_NK, i, benchmarks, z_joint, z_single)
             flags += _at_floor(who, flat_NK, i, benchmarks, items_K, chance_K)
+    flags = [_every_seed(f, flags, _seeds_run(score_MSK, methods, f.method)) for f in flags]
     for j, name in enumerate(benchmarks):
         flags += _whole_block(flat_NK[:, j], name, items_K[j], chance_K[j])
         flags += _swings(score_MSK[:, :, j], name, items_K[j], methods)
     return flags
+
+
+def _seeds_run(score_MSK: Floats, methods: Sequence[str], method: str | None) -> int:
+    at = methods.index(method) if method is not None else 0
+    return int((~np.isnan(score_MSK[at]).all(axis=-1)).sum())
+
+
+def _every_seed(flag: Flag, flags: Sequence[Flag], seeds: int) -> Flag:
+    """Lower a suspect to a note where all seeds (two or more) of its method are low on the same benchmarks.
+
+    A broken evaluation strikes single runs; what strikes every seed alike is as well the method's own effect.
+    """
+    alike = {f.seed for f in flags if (f.level, f.method, f.benchmarks) == (SUSPECT, flag.method, flag.benchmarks)}
+    if flag.level != SUSPECT or seeds < 2 or len(alike) < seeds:
+        return flag
+    return replace(
+        flag, level=NOTE, kind="low at every seed", text=f"{flag.text}: at every seed, so perhaps the method"
+    )
 
 
 def suspect_runs(flags: Sequence[Flag]) -> set[tuple[str, int]]:

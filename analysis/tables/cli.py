@@ -25,13 +25,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(argv: list[str] | None) -> int:
     parser = arguments.parser("python -m analysis.tables", "Paired-seed tables from run records, CSV files or W&B.")
-    parser.add_argument("--table", default="main", help=f"{', '.join(TABLES)}, several with commas, or all")
+    names = f"{', '.join(TABLES)}, several with commas, or all; not given: main, with --json all"
+    parser.add_argument("--table", default=None, help=names)
     parser.add_argument("--format", default="md", choices=tuple(EXTENSIONS), help="format of the tables")
     parser.add_argument("--out", type=Path, default=None, help="folder to write to; stdout where not given")
     parser.add_argument("--json", action="store_true", help="print every number of every table as JSON")
     parsed = parser.parse_args(argv)
     study = make_study(parsed.runs, arguments.options(parsed))
-    tables = build(study, parsed.table)
+    tables = build(study, parsed.table or ("all" if parsed.json else "main"))
     if parsed.out is not None:
         written = [(f"{t.name}.{EXTENSIONS[parsed.format]}", render(t, parsed.format)) for t in tables]
         if parsed.format == "latex" and len(tables) > 1:

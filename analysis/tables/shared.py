@@ -169,8 +169,20 @@ def block_notes(study: Study, comparisons: Iterable[Comparison]) -> list[str]:
     notes: list[str] = list(study.runs.notes)
     for comparison in comparisons:
         notes += [n if comparison.block.name in n else f"{comparison.block.name}: {n}" for n in comparison.notes]
-        notes += flagged_controls(comparison)
+        notes += flagged_controls(comparison) + _starts(comparison.block)
     return notes
+
+
+def _starts(block: Block) -> list[str]:
+    """Name benchmarks on which the untrained model scored differently from run to run."""
+    flat_NK = block.untrained_MSK.reshape(-1, len(block.benchmarks))
+    flat_NK = flat_NK[~np.isnan(flat_NK).all(axis=1)]
+    if len(flat_NK) < 2:
+        return []
+    spread_K = np.nanmax(flat_NK, axis=0) - np.nanmin(flat_NK, axis=0)
+    found = [f"{b} by up to {s:.2f} points" for b, s in zip(block.benchmarks, spread_K, strict=True) if s > 1e-9]
+    said = "the evaluation is noisy, or the runs did not start from one model"
+    return [f"{block.name}: untrained scores differ between runs ({', '.join(found)}): {said}"] if found else []
 
 
 def flagged_controls(comparison: Comparison) -> list[str]:

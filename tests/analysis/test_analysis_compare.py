@@ -5,10 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from analysis_synth import PAPER, Sweep, chained, csv_rows, dump, stream, write_csv, write_sweep
+from analysis_synth import PAPER, Sweep, csv_rows, dump, write_csv, write_sweep
 from scipy import stats
 
-from analysis.audit import same_prefix
 from analysis.blocks import blocks
 from analysis.compare import compare_all
 from analysis.errors import AnalysisError
@@ -163,44 +162,6 @@ def test_printed_decimals_do_not_make_variance(tmp_path, rng):
     assert row["delta"] == pytest.approx(10 / 3, abs=0.01)
     assert math.isnan(row["p_t"])
     assert row["verdict"] == "not testable"
-
-
-@pytest.mark.parametrize(("mismatch", "n"), [("refuse", 2), ("flag", 3)])
-def test_other_prompts_are_no_pair(sweep13, mismatch, n):
-    edit_manifest(sweep13, "maxvar", 1, prompt_stream_digest=stream(99, 60))
-    comparison = compared(sweep13, mismatch=mismatch)[0]
-    assert rows_of(comparison)["maxvar"]["n"] == n
-    assert rows_of(comparison)["difffilter"]["n"] == 3
-    assert comparison.audits[("select_reweight", "maxvar")].streams == "differ"
-    assert any("maxvar, seed 1: prompt streams differ" in note for note in comparison.notes)
-
-
-def test_mixers_share_the_common_prefix_per_domain(sweep13):
-    # The fixture's mixers consume streams of different lengths with one prefix: they agree.
-    assert compared(sweep13)[0].audits[("mixers", "tscl")].streams == "agree"
-    other = stream(1, 56)
-    other["domains"]["logic"] = chained("other", 56)
-    edit_manifest(sweep13, "tscl", 1, prompt_stream_digest=other)
-    comparison = compared(sweep13)[0]
-    assert rows_of(comparison)["tscl"]["n"] == 2
-    assert any("prompt streams of logic differ within their common prefix" in n for n in comparison.notes)
-
-
-def test_prefixes():
-    assert same_prefix(chained("x", 30), chained("x", 30))
-    assert same_prefix(chained("x", 30), chained("x", 50, every=8))  # common marks: 8, 16, 24
-    assert not same_prefix(chained("x", 30), chained("y", 50))
-    assert same_prefix(chained("x", 3), chained("y", 2))  # nothing in common to compare
-
-
-def test_unequal_budgets_and_datasets_are_refused(sweep13):
-    path = next(sweep13.glob("*/*/maxvar/seed_0/cost.json"))
-    dump(path, json.loads(path.read_text()) | {"prompts": 1})
-    edit_manifest(sweep13, "maxvar", 1, dataset_fingerprint="other")
-    comparison = compared(sweep13)[0]
-    assert rows_of(comparison)["maxvar"]["n"] == 1
-    assert any("prompts differ (1 against 3840)" in n for n in comparison.notes)
-    assert any("dataset_fingerprint differ (other against d0)" in n for n in comparison.notes)
 
 
 def test_holm_within_a_block_or_over_all(tmp_path, rng):

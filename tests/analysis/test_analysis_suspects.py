@@ -93,3 +93,11 @@ def test_small_blocks_are_checked_for_chance_only(rng):
     score = block(rng, methods=2, seeds=2)
     score[1, 1, :2] /= 2
     assert find(score) == []
+
+
+def test_what_strikes_every_seed_of_a_method_may_be_the_method(rng):
+    score = block(rng)
+    score[2, :, :2] /= 2
+    found = [f for f in find(score) if f.method == "m2" and f.benchmarks == NAMES[:2]]
+    assert [(f.level, f.kind) for f in found] == [("note", "low at every seed")] * 3
+    assert not suspect_runs(find(score))

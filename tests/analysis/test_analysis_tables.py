@@ -219,6 +219,14 @@ def test_bad_arguments_are_one_line_and_exit_code_2(records, capsys, arguments, 
     assert part in error
 
 
+def test_json_is_everything_by_default_and_a_closed_pipe_is_no_crash(records, capsys):
+    assert main(["--runs", str(records), "--json"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["tables"]) == list(TABLES)
+    command = f"{sys.executable} -m analysis.tables --runs {records} --json | head -c 10"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+
+
 def test_module_entry_point_and_imports(records):
     code = (
         "import sys; from analysis.tables.cli import main; "

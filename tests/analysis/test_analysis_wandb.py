@@ -33,12 +33,12 @@ def offline(tmp_path_factory):
 
 
 def test_offline_runs(offline):
-    runs = load([str(offline)]).runs
-    assert [(r.method, r.seed, r.model, r.task, r.steps) for r in runs] == [
+    runs = {r.method: r for r in load([str(offline)]).runs}
+    assert {(m, r.seed, r.model, r.task, r.steps) for m, r in runs.items()} == {
         ("uniform", 3, "tiny", "toy3", 2),
         ("topk", 3, "tiny", "toy3", 2),
-    ]
-    topk = runs[1]
+    }
+    topk = runs["topk"]
     assert [(s.benchmark, s.domain) for s in topk.trained] == [(d, d) for d in ("logic", "math", "science")]
     assert [s.accuracy for s in topk.trained] == pytest.approx([60.0] * 3)  # 0.25 * 2 + 0.1
     assert [s.accuracy for s in topk.untrained] == pytest.approx([10.0] * 3)
