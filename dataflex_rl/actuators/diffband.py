@@ -26,7 +26,7 @@ def diffband_B(score_B: Tensor, low_q: float, high_q: float, focus_weight: float
     inside_B = (score_B >= low - REWARD_NOISE * max(1.0, abs(low))) & (
         score_B <= high + REWARD_NOISE * max(1.0, abs(high))
     )
-    return torch.where(inside_B, focus_weight, 1.0).double()
+    return torch.ones_like(score_B).masked_fill_(inside_B, focus_weight)
 
 
 def _quantile(rising: Tensor, q: float) -> float:
