@@ -54,18 +54,21 @@ class PolicyStep:
         self._domain_column = domain_column
         self._has_is_weights = has_is_weights
 
-    def __call__(self, batch: KVBatchMeta, step: int) -> Decision:
-        """Decide on a batch and, unless the policy acts as uniform, write its weights into the queue."""
+    def __call__(self, batch: KVBatchMeta, step: int) -> tuple[KVBatchMeta, Decision]:
+        """Decide on a batch and, unless the policy acts as uniform, write its weights into the queue.
+
+        Returns the batch to go on with: workers fetch the fields that its metadata names, no others.
+        """
         signals = self.read(batch)
         decision = self.policy.apply(signals, step=step)
         if self.policy.kind != "uniform" and decision.metrics["dataflex/acting"]:
             weights = torch.nested.nested_tensor_from_jagged(decision.weight_N, signals.offset_B1)
-            tq.kv_batch_put(
+            batch = tq.kv_batch_put(
                 keys=batch.keys,
                 partition_id=batch.partition_id,
                 fields=TensorDict({"rollout_is_weights": weights}, batch_size=len(batch)),
             )
-        return decision
+        return batch, decision
 
     def read(self, batch: KVBatchMeta) -> Batch:
         """Return the batch's signals as flat tensors, in the batch's order."""

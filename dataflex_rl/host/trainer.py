@@ -122,7 +122,8 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
         batch = super()._compute_advantage(batch, metrics)
-        self._decision = decision = self._policy_step(batch, step=self.global_steps)
+        batch, decision = self._policy_step(batch, step=self.global_steps)
+        self._decision = decision
         metrics.update(decision.metrics)
         self.book.trace(self.global_steps, decision.trace)
         self._skip_update = decision.skip_update

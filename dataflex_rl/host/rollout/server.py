@@ -51,9 +51,7 @@ class RolloutServer:
     """
 
     def __init__(self, config: RolloutConfig, model_config: HFModelConfig, options: dict[str, Any]) -> None:
-        threads = options.get("threads")
-        if threads:
-            torch.set_num_threads(int(threads))
+        torch.set_num_threads(int(options.get("threads", 1)))
         self.config = config
         self.global_steps = 0
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -62,10 +60,13 @@ class RolloutServer:
         ).to(device)
         self.limit = config.response_length
         self.stop_ids = stop_ids_of(model, model_config.tokenizer)
+        longest = config.max_model_len or config.prompt_length + config.response_length
         self.engine = Engine(
             model,
             slots=int(options.get("slots", 64)),
-            max_model_len=config.max_model_len or config.prompt_length + config.response_length,
+            prefill_rows=int(options.get("prefill_rows", 16)),
+            buckets=options.get("buckets"),
+            max_model_len=longest,
             device=device,
             pad_id=model_config.tokenizer.pad_token_id or 0,
         )
@@ -88,7 +89,8 @@ class RolloutServer:
         )
 
     async def load_weights(self, weights: list[tuple[str, torch.Tensor]], global_steps: int | None) -> None:
-        """Take the weights of a training step."""
+        """Take the weights of a training step, once no response of the old ones is under way."""
+        await self.engine.drain()
         self.engine.load_weights(weights)
         if global_steps is not None:
             self.global_steps = global_steps
