@@ -11,8 +11,10 @@ COMMANDS = {
     "demo": ("dataflex_rl.demo", "train uniform, then difffilter, on the embedded model"),
     "doctor": ("dataflex_rl.doctor", "can training start on this machine?"),
     "list": ("dataflex_rl.listing", "every scorer, actuator and mixer"),
+    "where": ("dataflex_rl.where", "paths of the configuration groups and the embedded model"),
     "tables": ("analysis.tables", "tables of paired-seed deltas from run records"),
     "report": ("analysis.report", "one self-contained page from run records"),
+    "plot-mix": ("dataflex_rl.plot_mix", "shares and domain statistics of a mixed run, as a picture"),
     "plan-seeds": ("analysis.planning", "how many seeds an effect needs"),
 }
 

@@ -1,7 +1,7 @@
 """Registers dataflex_rl with verl. verl imports this module in the driver and in every Ray worker (`verl.plugins`).
 
-verl swallows what a plugin raises and later says only "Unknown trainer", so the reason is kept in `STATUS` and the
-trainer names stay registered, leading to an error that says it.
+verl swallows what a plugin raises and later says only "Unknown trainer", so the reason is kept in `STATUS`, printed, and
+given again by trainers of our names that do nothing but raise it.
 """
 
 from __future__ import annotations
@@ -41,6 +41,32 @@ def register() -> str:
     return reason
 
 
+def register_reason(reason: str) -> None:
+    """Register our trainer names with classes that raise the reason, where verl's registry can be imported."""
+    try:
+        from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY, PPOTrainer, register_trainer
+    except ImportError:  # then verl itself cannot train, and says so
+        return
+
+    class Unavailable(PPOTrainer):
+        """Stands for a trainer of ours that could not be loaded."""
+
+        def __init__(self, *args: object, **kwargs: object) -> None:
+            raise RuntimeError(reason)
+
+        def on_step_end(self) -> None:
+            """Never reached."""
+
+        def on_sample_end(self) -> None:
+            """Never reached."""
+
+    for name in TRAINERS:
+        if name not in TRAINER_REGISTRY:
+            register_trainer(name)(Unavailable)
+
+
 STATUS = register()
+if STATUS != "registered":
+    register_reason(STATUS)
 if STATUS != "registered" and os.environ.get("DATAFLEX_RL_QUIET") != "1":
     print(f"dataflex_rl: {STATUS}; trainers {', '.join(TRAINERS)} are not available", flush=True)
