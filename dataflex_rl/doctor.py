@@ -23,7 +23,7 @@ from dataflex_rl.doctor_probes import INTERFACE, MARK
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.files import check_writable
 
-TRAINERS = ("dataflex_sync",)  # what verl must know after loading the plugin
+TRAINERS = ("dataflex_sync", "dataflex_mix_sync")  # what verl must know after loading the plugin
 _GIB = 2**30
 _DISK_NEEDED, _DISK_WANTED = 1.0, 5.0  # [GiB] model, task and checkpoints of a tiny run; of a few of them
 _MEMORY_NEEDED, _MEMORY_WANTED = 3.0, 6.0  # [GiB] the processes of a tiny run, barely and with ease

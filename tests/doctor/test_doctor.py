@@ -27,7 +27,7 @@ def test_a_sound_environment_by_json(tmp_path):
         "python", "dataflex_rl", "torch", "verl", "TransferQueue", "ray", "disk for runs", "disk for the cache",
         "memory", "accelerators", "verl interface", "plugin in the driver", "plugin in a Ray worker",
     ]  # fmt: skip
-    assert checks["plugin in a Ray worker"]["detail"] == "dataflex_sync registered"
+    assert checks["plugin in a Ray worker"]["detail"] == "dataflex_sync, dataflex_mix_sync registered"
     assert not (tmp_path / "runs").exists()
 
 
@@ -35,7 +35,7 @@ def test_a_plugin_that_is_switched_off_is_found_in_driver_and_worker():
     done = run(VERL_USE_EXTERNAL_PLUGINS="none")
     assert done.returncode == 1
     lines = done.stdout.splitlines()
-    said = "dataflex_sync not registered: verl did not load the plugin"
+    said = "dataflex_sync, dataflex_mix_sync not registered: verl did not load the plugin"
     todo = "unset VERL_USE_EXTERNAL_PLUGINS (is 'none')"
     assert f"FAIL  plugin in the driver: {said} -> {todo}" in lines
     assert f"FAIL  plugin in a Ray worker: {said} -> {todo}" in lines
