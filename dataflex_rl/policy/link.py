@@ -83,6 +83,7 @@ def run_link(link: Link, batch: Batch, pool_B: Tensor, kept_unit: str) -> Outcom
 
 def _select(link: Link, batch: Batch, pool_B: Tensor, pool: Pool, score_B: Tensor, kept_unit: str) -> Outcome:
     selection: Selection = link.actuator(pool)
+    _check_selection(link, selection, pool)
     keep_B = torch.zeros_like(pool_B)
     keep_B[pool.row_B] = selection.keep_B
     empty = not bool(keep_B.any())
@@ -128,6 +129,18 @@ def _weigh_tokens(link: Link, batch: Batch, pool_B: Tensor, score_N: Tensor) -> 
         score_B=None, score_N=score_N, weight_B=pool_B.double(), factor_N=factor_N, keep_B=None,
         reasons=(), reason_B=torch.full_like(batch.length_B, -1), empty=False,
     )  # fmt: skip
+
+
+def _check_selection(link: Link, selection: object, pool: Pool) -> None:
+    """A selector's answer must be a Selection with one bool per response of the pool."""
+    name, wanted = link.actuator_spec.name, tuple(pool.row_B.shape)
+    if not isinstance(selection, Selection):
+        raise SignalError(f"actuator {name!r} gave a {type(selection).__name__}, wanted a dataflex_rl.pool.Selection")
+    for field, value in (("keep_B", selection.keep_B), ("reason_B", selection.reason_B)):
+        if value is not None and tuple(value.shape) != wanted:
+            raise SignalError(f"actuator {name!r} gave {field} of shape {tuple(value.shape)}, wanted {wanted}")
+    if selection.keep_B.dtype != torch.bool:
+        raise SignalError(f"actuator {name!r} gave keep_B of {selection.keep_B.dtype}, wanted torch.bool")
 
 
 def _check_raw(link: Link, raw: Tensor, shape: torch.Size) -> None:

@@ -41,6 +41,8 @@ _TOP_KEYS = (
 def canonical(role: str, part: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return (our name, parameters) of a {name, params} mapping; an alias brings its defaults and is logged once."""
     name, params = part["name"], part.get("params")
+    if not isinstance(name, str):
+        raise ConfigError(f"{role}: name must be a string, got {name!r}")
     if params is not None and not isinstance(params, Mapping):
         raise ConfigError(f"{role} {name!r}: params must be a mapping, got {params!r}")
     ours = ALIASES.get(role, {}).get(name, name)

@@ -22,6 +22,8 @@ def chosen(scorer: str, actuator: str, **more: Any) -> dict[str, Any]:
     [
         ({"scorre": {}}, "dataflex has no key 'scorre'; known: scorer, actuator, chain, mixer, "),
         ("difffilter", "dataflex must be a mapping, got 'difffilter'"),
+        ({"actuator": "difffilter"}, "actuator must be a mapping, got 'difffilter'"),
+        ({**SOLVE, "actuator": {"name": ["difffilter"]}}, "actuator.name must be a string, got ['difffilter']"),
         (chosen("group_solv", "difffilter"), "unknown scorer 'group_solv'; known: advantage_magnitude, group_solve, "),
         (chosen("group_solve", "difffiltr"), "unknown actuator 'difffiltr'; known: ar, diffband, difffilter, gfpo, "),
         (

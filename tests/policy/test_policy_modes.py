@@ -1,22 +1,18 @@
-"""Empty batches, warm-up, shadow mode, chains, the trace, state, and a notice that is given once."""
+"""Empty batches, warm-up, shadow mode, chains, the trace, saved state, and a notice that is given once."""
 
 from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from dataflex_rl import apply_policy
-from dataflex_rl.batch import Batch, SignalError
+from dataflex_rl.batch import Batch
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import HostFacts, Policy
-from dataflex_rl.pool import Pool
-from dataflex_rl.registry import _SPECS, register_actuator, register_scorer
 from dataflex_rl.signals import to_batch
 
 SOLVE = {"scorer": {"name": "group_solve"}, "actuator": {"name": "difffilter"}}
@@ -173,82 +169,3 @@ def test_state_round_trip_and_another_policys_state() -> None:
     assert fresh.apply(batch(), step=2).metrics["dataflex/empty_steps"] == 2.0
     with pytest.raises(ConfigError, match="the saved state is of policy 'difffilter', but this run has 'per'"):
         Policy.from_config(PER).load_state_dict(state)
-
-
-@dataclass(kw_only=True)
-class Counting:
-    """Number of batches seen so far, as every response's score."""
-
-    start: int = 0
-    hollow: ClassVar[bool] = False
-
-    def __call__(self, batch: Batch) -> Tensor:
-        self.start += 1
-        return torch.full((batch.size,), float(self.start))
-
-    def state_dict(self) -> dict[str, int]:
-        return {} if self.hollow else {"start": self.start}
-
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        self.start = state["start"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Broken:
-    """Weights that no loss can take."""
-
-    value: float = -1.0
-    short: bool = False
-
-    def __call__(self, pool: Pool) -> Tensor:
-        return torch.full_like(pool.score_B, self.value)[: -1 if self.short else None]
-
-
-@pytest.fixture
-def parts() -> Any:
-    before = dict(_SPECS)
-    register_scorer("counting", granularity="response", stateful=True)(Counting)
-    register_actuator("broken", kind="reweight", granularity=("response",))(Broken)
-    yield
-    _SPECS.clear()
-    _SPECS.update(before)
-
-
-@pytest.mark.usefixtures("parts")
-def test_a_stateful_part_resumes() -> None:
-    block = {"scorer": {"name": "counting"}, "actuator": {"name": "softmax"}}
-    policy = Policy.from_config(block)
-    policy.apply(batch(), step=1)
-    state = policy.state_dict()
-    assert state["links"] == [{"scorer": {"start": 1}, "actuator": None}]
-    fresh = Policy.from_config(block)
-    fresh.load_state_dict(state)
-    score_B = fresh.apply(batch(), step=2).score_B
-    assert score_B is not None
-    assert score_B[0] == 2.0
-    with pytest.raises(ConfigError, match="scorer 'counting': the saved state does not fit"):
-        fresh.load_state_dict({**state, "links": [{"scorer": None, "actuator": None}]})
-
-
-@pytest.mark.usefixtures("parts")
-def test_an_empty_state_of_a_stateful_part_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Counting, "hollow", True)
-    policy = Policy.from_config({"scorer": {"name": "counting"}, "actuator": {"name": "softmax"}})
-    with pytest.raises(
-        ConfigError, match=r"component 'counting' is declared stateful, but its state_dict\(\) is empty"
-    ):
-        policy.state_dict()
-
-
-@pytest.mark.usefixtures("parts")
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"value": -1.0}, "actuator 'broken' gave a negative, NaN or infinite weight"),
-        ({"value": float("inf")}, "actuator 'broken' gave a negative, NaN or infinite weight"),
-        ({"short": True}, r"actuator 'broken' gave weights of shape \(7,\), wanted \(8,\)"),
-    ],
-)
-def test_impossible_weights_are_refused(params: dict[str, Any], message: str) -> None:
-    with pytest.raises(SignalError, match=message):
-        apply_policy({"scorer": {"name": "reward"}, "actuator": {"name": "broken", "params": params}}, DATA)
