@@ -52,9 +52,9 @@ def settle(config: DictConfig) -> Plan:
     """
     with open_dict(config):
         config.seed = parse_seed(config.seed)
-        block = OmegaConf.to_container(config.dataflex, resolve=True)
-        assert isinstance(block, dict)
-        policy_block, mixer_block = split_block(block)
+        given = OmegaConf.to_container(config.dataflex, resolve=True)
+        assert isinstance(given, dict)
+        policy_block, mixer_block = split_block({str(key): value for key, value in given.items()})
         Policy.from_config(policy_block)
         block = {**policy_block, "mixer": mixer_block}  # a mixer that stood in the actuator is named as a mixer
         config.method_name = check_name("method_name", config.get("method_name") or method_name(block))
