@@ -27,6 +27,4 @@ def uniform(runs_dir: Path) -> Finished:
 @pytest.fixture(scope="session")
 def difffilter(runs_dir: Path) -> Finished:
     """`method=difffilter`, undisturbed, with the decision trace."""
-    return train(
-        runs_dir, "default/tiny-toy3/difffilter/seed_0", "method=difffilter", "dataflex.trace=true", *SIZE
-    )
+    return train(runs_dir, "default/tiny-toy3/difffilter/seed_0", "method=difffilter", "dataflex.trace=true", *SIZE)

@@ -112,8 +112,13 @@ def test_difffilter_drops_and_says_so(difffilter: Finished, uniform: Finished) -
     for rows in groups.values():
         solved = sum(float(str(row["reward"])) > 0.5 for row in rows)
         assert {row["kept"] for row in rows} == {solved in (2, 3)}
-    assert difffilter.json("manifest.json")["prompt_stream_digest"] == uniform.json("manifest.json")["prompt_stream_digest"]
-    different = [not torch.equal(a, b) for a, b in zip(difffilter.weights(8).values(), uniform.weights(8).values(), strict=True)]
+    assert (
+        difffilter.json("manifest.json")["prompt_stream_digest"]
+        == uniform.json("manifest.json")["prompt_stream_digest"]
+    )
+    different = [
+        not torch.equal(a, b) for a, b in zip(difffilter.weights(8).values(), uniform.weights(8).values(), strict=True)
+    ]
     assert any(different)
 
 
@@ -159,5 +164,3 @@ def belongs(pid: str, text: str) -> bool:
         return text.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
-
-
