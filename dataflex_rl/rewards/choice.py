@@ -94,3 +94,13 @@ def _is_word(found: re.Match[str], text: str) -> bool:
     bare = "(" not in found[0][-3:] and "{" not in found[0][-3:]
     prose = found["letter"] in "AI" and _PROSE.match(text, found.end()) is not None
     return bare and (prose or _FORMULA.match(text, found.end()) is not None)
+
+
+def state(gold: str) -> str:
+    """Return a response that states an answer."""
+    return f"The answer is ({gold})."
+
+
+def wrong(gold: str) -> str:
+    """Return another letter."""
+    return "B" if gold == "A" else "A"

@@ -136,3 +136,15 @@ def _tokens(people: tuple[str, ...]) -> re.Pattern[str]:
         r"|(?P<negation>\bnot\b|n[’']t\b)|(?P<end>(?<!\d)[.;!?](?=\s|$)|\})",
         re.I,
     )
+
+
+def state(gold: str) -> str:
+    """Return a response that states an answer."""
+    return f"Final answer: {gold}."
+
+
+def wrong(gold: str) -> str:
+    """Return the answer with the first person's role exchanged."""
+    roles = {name: role == "knight" for name, role in parse_gold(gold).items()}
+    first = next(iter(roles))
+    return gold_text({**roles, first: not roles[first]})

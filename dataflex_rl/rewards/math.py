@@ -77,3 +77,13 @@ def as_number(text: str) -> Fraction | None:
     top = found["top"] or found["t"] or found["a"]
     bottom = int(found["bottom"] or found["b"] or found["c"])
     return Fraction(int(f"{found['sign']}{top}"), bottom) if bottom else None
+
+
+def state(gold: str) -> str:
+    """Return a response that states an answer."""
+    return f"So the final answer is \\boxed{{{gold}}}."
+
+
+def wrong(gold: str) -> str:
+    """Return an answer that is none."""
+    return "271828" if gold.strip() != "271828" else "314159"

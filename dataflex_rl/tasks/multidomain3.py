@@ -1,0 +1,84 @@
+"""The study's training task: 5,000 prompts each of math, logic and science, and each domain alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.tasks.card import counts, source_entry, write_card
+from dataflex_rl.tasks.items import Item, check_items, write_items
+from dataflex_rl.tasks.overlap import remove_overlap
+from dataflex_rl.tasks.public import SOURCES
+from dataflex_rl.tasks.source import interleave, load, seeded_order
+
+DOMAINS = {
+    "math": ("gsm8k", "deepscaler", "dapo_math_17k"),
+    "logic": ("knights_and_knaves",),
+    "science": ("sciq",),
+}
+TASKS = {
+    "multidomain3": tuple(DOMAINS),
+    "multidomain_math": ("math",),
+    "multidomain_logic": ("logic",),
+    "multidomain_science": ("science",),
+}
+TRAIN_FILE, VAL_FILE = "train.parquet", "val.parquet"
+PROMPTS, HELD_OUT = 5000, 100  # per domain
+
+
+def prepare(
+    folder: Path,
+    task: str,
+    *,
+    source: str,
+    benchmarks: Sequence[Item],
+    seed: int = 0,
+    prompts: int = PROMPTS,
+    held_out: int = HELD_OUT,
+) -> dict[str, Any]:
+    """Write train.parquet, val.parquet and card.json of one of TASKS; return what overlapped, per domain.
+
+    A domain takes its sources in turn, each in a seeded order, after removing what overlaps with the benchmarks. The
+    first `held_out` prompts are the validation split, the next `prompts` the training split.
+
+    Raises:
+        ConfigError: as `load` and `check_items`; a domain has too few prompts left.
+    """
+    train: list[Item] = []
+    val: list[Item] = []
+    entries, overlaps = [], {}
+    for domain in TASKS[task]:
+        parts = []
+        for name in DOMAINS[domain]:
+            loaded = load(SOURCES[name], source, seed=seed)
+            entries.append(source_entry(SOURCES[name], source, loaded))
+            parts.append(seeded_order(loaded.items, seed))
+        overlap = remove_overlap(_once(interleave(parts)), benchmarks)
+        overlaps[domain] = {"exact": overlap.exact, "ngram": overlap.ngram}
+        if len(overlap.kept) < prompts + held_out:
+            raise ConfigError(
+                f"{task}: {domain} has {len(overlap.kept)} prompts left, wanted {prompts} + {held_out} held out; "
+                "pass a smaller prompts= or held_out="
+            )
+        val += overlap.kept[:held_out]
+        train += overlap.kept[held_out : held_out + prompts]
+    train, val = seeded_order(train, seed + 1), seeded_order(val, seed + 1)
+    check_items([*train, *val])
+    files = {
+        "train": write_items(train, folder / TRAIN_FILE, split="train"),
+        "val": write_items(val, folder / VAL_FILE, split="val", first_index=len(train)),
+    }
+    against = counts(benchmarks)
+    facts = {"seed": seed, "train": counts(train), "val": counts(val), "overlap": overlaps, "against": against}
+    write_card(folder, task, files, entries, **facts)
+    return overlaps
+
+
+def _once(items: Sequence[Item]) -> list[Item]:
+    """Keep the first of equal questions: the sources of a domain share some."""
+    found: dict[str, Item] = {}
+    for item in items:
+        found.setdefault(" ".join(item.question.casefold().split()), item)
+    return list(found.values())

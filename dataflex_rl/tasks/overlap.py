@@ -1,0 +1,69 @@
+"""Training prompts that also occur in a benchmark: as a whole, or in 13 words in a row.
+
+What many questions of one benchmark share is its wording, not its content ("A very special island is inhabited only by
+knights and knaves ..."): such runs of words do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dataflex_rl.tasks.items import Item
+
+N = 13  # words in a row
+COMMON = 5  # a run in this many questions of one benchmark is wording
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """What was removed: kept items in order, and how many shared a whole question or a run of words."""
+
+    kept: list[Item]
+    exact: int
+    ngram: int
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text in lower case; numbers are words, punctuation is not."""
+    return tuple(_WORD.findall(text.casefold()))
+
+
+def _spaced(text: str) -> str:
+    """Return a text in lower case with single spaces: signs count, in `5 - 3` and `5 + 3`."""
+    return " ".join(text.casefold().split())
+
+
+def remove_overlap(items: Iterable[Item], benchmarks: Sequence[Item], *, n: int = N, common: int = COMMON) -> Overlap:
+    """Remove the items whose question is in a benchmark, or shares n words in a row with one of its questions.
+
+    Instructions and answer formats do not count, nor do runs that `common` or more questions of one benchmark share.
+    Questions of fewer than n words can only be removed as a whole.
+    """
+    whole = {_spaced(item.question) for item in benchmarks}
+    grams = _content_grams(benchmarks, n, common)
+    kept: list[Item] = []
+    exact = ngram = 0
+    for item in items:
+        if _spaced(item.question) in whole:
+            exact += 1
+        elif not grams.isdisjoint(_grams(words(item.question), n)):
+            ngram += 1
+        else:
+            kept.append(item)
+    return Overlap(kept=kept, exact=exact, ngram=ngram)
+
+
+def _grams(text: tuple[str, ...], n: int) -> set[tuple[str, ...]]:
+    return {text[i : i + n] for i in range(len(text) - n + 1)}
+
+
+def _content_grams(benchmarks: Sequence[Item], n: int, common: int) -> set[tuple[str, ...]]:
+    """Return the runs of n words of all benchmarks that are not the wording of one."""
+    by_source: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for item in benchmarks:
+        by_source[item.source].update(_grams(words(item.question), n))
+    return {gram for counts in by_source.values() for gram, count in counts.items() if count < common}

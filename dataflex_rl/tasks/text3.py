@@ -1,0 +1,115 @@
+"""The task `text3`: natural-language mathematics, logic and science, generated offline at five levels of difficulty."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.tasks import text_logic, text_math, text_science
+from dataflex_rl.tasks.card import counts, write_card
+from dataflex_rl.tasks.generated import Problem, distinct
+from dataflex_rl.tasks.items import Item, check_items, content_id, write_items
+from dataflex_rl.tasks.overlap import Overlap, remove_overlap
+
+TRAIN_FILE, VAL_FILE = "train.parquet", "val.parquet"
+DOMAINS = ("math", "logic", "science")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text3Knobs:
+    """Seed of the problems, and prompts per split: any multiple of the three domains."""
+
+    seed: int = 0
+    train_size: int = 2400
+    val_size: int = 90
+
+
+def prepare(folder: Path, knobs: Text3Knobs, benchmarks: Sequence[Item]) -> dict[str, int]:
+    """Write train.parquet, val.parquet and card.json; return how many training prompts overlapped with the benchmarks.
+
+    Every domain has a third of each split, every level a fifth of a domain. No question is in both splits. Overlapping
+    prompts are removed and made up for.
+
+    Raises:
+        ConfigError: a size is no positive multiple of 3, or the generators have too few different questions.
+    """
+    for name, size in (("train_size", knobs.train_size), ("val_size", knobs.val_size)):
+        if size <= 0 or size % len(DOMAINS):
+            raise ConfigError(f"text3 {name}: got {size}, wanted a positive multiple of {len(DOMAINS)}")
+    removed = {"exact": 0, "ngram": 0}
+    train: list[Item] = []
+    val: list[Item] = []
+    for domain in DOMAINS:
+        kept, overlap = domain_items(domain, knobs.train_size // 3, knobs.seed, held_out=False, benchmarks=benchmarks)
+        removed = {"exact": removed["exact"] + overlap.exact, "ngram": removed["ngram"] + overlap.ngram}
+        train += kept
+        val += domain_items(domain, knobs.val_size // 3, knobs.seed + 1, held_out=True, benchmarks=())[0]
+    rng = random.Random(knobs.seed)
+    rng.shuffle(train)
+    rng.shuffle(val)
+    check_items([*train, *val])
+    files = {
+        "train": write_items(train, folder / TRAIN_FILE, split="train"),
+        "val": write_items(val, folder / VAL_FILE, split="val", first_index=len(train)),
+    }
+    facts = {"seed": knobs.seed, "train": counts(train), "val": counts(val), "overlap": removed}
+    write_card(folder, "text3", files, [versions()], against=counts(benchmarks), **facts)
+    return removed
+
+
+def versions() -> dict[str, Any]:
+    """Return the generators and their versions: the problems depend on them."""
+    from importlib import metadata
+
+    return {"generators": {name: metadata.version(name) for name in ("reasoning-gym", "periodictable")}}
+
+
+def domain_items(
+    domain: str, count: int, seed: int, *, held_out: bool, benchmarks: Sequence[Item]
+) -> tuple[list[Item], Overlap]:
+    """Return `count` items of a domain, its streams in turn, and what of them overlapped with the benchmarks."""
+    streams = streams_of(domain, seed)
+    seen: set[str] = set()
+    total = Overlap(kept=[], exact=0, ngram=0)
+    while len(total.kept) < count:
+        missing = count - len(total.kept)
+        share = [missing // len(streams) + (i < missing % len(streams)) for i in range(len(streams))]
+        batch = [
+            to_item(problem, f"text_{domain}", domain)
+            for stream, n in zip(streams, share, strict=True)
+            for problem in distinct(stream, n, held_out=held_out, seen=seen)
+        ]
+        overlap = remove_overlap(batch, benchmarks)
+        total = Overlap(
+            kept=[*total.kept, *overlap.kept], exact=total.exact + overlap.exact, ngram=total.ngram + overlap.ngram
+        )
+    return total.kept, total
+
+
+def streams_of(domain: str, seed: int) -> list[Iterator[Problem]]:
+    """Return the endless streams of a domain, one per level (and kind)."""
+    make: dict[str, Callable[[], list[Iterator[Problem]]]] = {
+        "math": lambda: [
+            text_math.problems(kind, level, seed=seed) for level in text_math.LEVELS for kind in text_math.KINDS
+        ],
+        "logic": lambda: [text_logic.knights(level + 1, seed=seed) for level in text_logic.LEVELS],
+        "science": lambda: [text_science.problems(level, seed=seed) for level in text_science.LEVELS],
+    }
+    return make[domain]()
+
+
+def to_item(problem: Problem, source: str, domain: str, max_new_tokens: int | None = None) -> Item:
+    """Return a generated problem as an item of a source."""
+    return Item(
+        source=source,
+        domain=domain,
+        item_id=content_id(problem.question),
+        question=problem.question,
+        gold=problem.gold,
+        difficulty=problem.level,
+        max_new_tokens=max_new_tokens,
+    )
