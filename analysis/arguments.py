@@ -45,6 +45,13 @@ def parser(prog: str, description: str) -> Parser:
         "--holm", choices=("block", "all"), default="block", help="family of the Holm correction on the primary summary"
     )
     add("--mismatch", choices=("refuse", "flag"), default="refuse", help="a pair whose recorded prompt streams differ")
+    add(
+        "--z-joint",
+        type=float,
+        default=3.0,
+        help="robust sd below the median, of two benchmarks, for a suspect",
+    )
+    add("--z-single", type=float, default=6.0, help="the same for one benchmark alone")
     add("--resamples", type=int, default=5000, help="bootstrap resamples")
     add("--bootstrap-seed", type=int, default=0, help="seed of the bootstraps")
     return made  # fmt: skip
@@ -60,6 +67,8 @@ def options(parsed: argparse.Namespace) -> Options:
         families=tuple(parse_family(t) for t in parsed.family) or (SELECT_REWEIGHT, MIXERS),
         mismatch=parsed.mismatch,
         holm=parsed.holm,
+        z_joint=parsed.z_joint,
+        z_single=parsed.z_single,
         resamples=parsed.resamples,
         seed=parsed.bootstrap_seed,
     )

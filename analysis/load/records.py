@@ -14,17 +14,18 @@ from analysis.errors import AnalysisError
 from analysis.load.frame import Run, Score
 
 _SKIPPED = re.compile(r"\.old-\d+$")
+_PARTS = frozenset(("manifest.json", "eval.json", "status.json", "metrics.jsonl"))
 _NO_REGIME = (None, "", "none")
 
 
 def find(root: Path) -> list[Path]:
-    """List the run folders under root, root itself included, in name order: those that hold a manifest.json.
+    """List the run folders under root, root itself included, in name order: those that hold a part of a record.
 
     Checkpoints are not searched, and records set aside (`*.old-N`) do not count.
     """
     found: list[Path] = []
     for folder, names, files in os.walk(root):
-        if "manifest.json" in files:
+        if not _PARTS.isdisjoint(files):
             found.append(Path(folder))
             names.clear()
             continue
@@ -75,7 +76,7 @@ def build(
     steps = evaluation.get("steps") if manifest.get("steps") is None else manifest["steps"]
     regime = manifest.get("regime")
     return Run(
-        run_id=source.rsplit("/runs/", 1)[-1],
+        run_id="/".join(source.split("/")[-4:]),
         source=source,
         model=_text(where, manifest, "model"),
         task=_text(where, manifest, "task"),
@@ -111,6 +112,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def _unfinished(folder: Path) -> str | None:
     """Say why a run does not count as done, or None."""
+    if not (folder / "manifest.json").exists():
+        return "no manifest.json"
     status = folder / "status.json"
     if status.exists():
         state = read_json(status).get("state")

@@ -54,15 +54,15 @@ def build(study: Study, title: str) -> tuple[str, list[Drawn]]:
     """Give the page and its figures: verdicts in words and the audit first, then figures, then every table."""
     figures: list[Drawn] = []
     tables = {name: build_table(study) for name, build_table in TABLES.items()}
+    curves = [curve_figures(study, c) for c in study.comparisons]  # before the audit, which names cut-off metrics
     sections = [("Verdicts", verdicts(study)), ("Audit: what was compared and how", audit(study))]
     sections.append(("Differences", _drawn([block_figures(c, study.options) for c in study.comparisons], figures)))
     for name in _BLOCKS_SHOWN:
         if tables[name].rows:
             sections.append((tables[name].title, table_html(tables[name], notes=False)))
     sections.append((tables["suspects"].title, table_html(tables["suspects"])))
-    curves = _drawn([curve_figures(study, c) for c in study.comparisons], figures)
-    if curves:
-        sections.append(("Learning and policy curves", curves))
+    if any(curves):
+        sections.append(("Learning and policy curves", _drawn(curves, figures)))
     plan = _planning(study, tables["planning"])
     sections.append((tables["planning"].title, _drawn([plan], figures) + table_html(tables["planning"])))
     for name, table in tables.items():

@@ -33,6 +33,7 @@ def audit(study: Study) -> str:
         f"Recorded prompt streams: {_streams(streams)}.",
         *caption(study, rows),
         *block_notes(study, study.comparisons),
+        *study.curve_notes,
     ]
     return paragraphs(unique(lines))
 

@@ -11,7 +11,7 @@ from analysis.summaries import DOMAIN_BALANCED
 from analysis.tables.shared import block_notes, caption, family_rows
 from analysis.tables.table import Row, Table, View, columns, unique
 
-_SIZE = re.compile(r"(?<![A-Za-z0-9.])(\d+(?:[._]\d+)?)\s*([bBmM])(?![A-Za-z0-9])")
+_SIZE = re.compile(r"\d+(\.\d+)?[bBmM]")
 
 _COLUMNS = columns(
     "model",
@@ -33,13 +33,22 @@ _COLUMNS = columns(
 
 
 def size_of(model: str) -> tuple[str, float] | None:
-    """Split a model's name into (name without its size, billions of parameters); None where it states no size."""
-    found = _SIZE.search(model.replace("_", "-") if not _SIZE.search(model) else model)
-    if not found:
+    """Split a model's name into (name without its size, billions of parameters); None where it states no size.
+
+    In names with underscores for dots (qwen2_5_0_5b) a number before the size is its whole part when it is 0 or when
+    another number stands before it; else it belongs to the version (qwen2_5_7b, llama3_1_8b).
+    """
+    parts = re.split(r"[-_/ ]", model)
+    at = next((i for i, part in enumerate(parts) if _SIZE.fullmatch(part)), None)
+    if at is None:
         return None
-    number = float(found[1].replace("_", "."))
-    family = model[: found.start()] + model[found.end() :]
-    return family.lower(), number / (1000 if found[2] in "mM" else 1)
+    number, unit = parts[at][:-1], parts[at][-1]
+    before = parts[max(at - 2, 0) : at]
+    split = f"_{parts[at]}" in model and before[-1].isdigit() and (before[-1] == "0" or before[0].isdigit())
+    if split:
+        number = f"{before[-1]}.{number}"
+    family = "-".join([*parts[: at - split], *parts[at + 1 :]])
+    return family.lower(), float(number) / (1000 if unit in "mM" else 1)
 
 
 def axis_table(

@@ -39,7 +39,7 @@ def build(study: Study) -> Table:
     rows = [
         _row(c, control, e, study.options)
         for c in study.comparisons
-        for control in dict.fromkeys(m.control for m in c.matches if m.control)
+        for control in _controls(c, study.options)
         for e in c.block.endpoints
     ]
     primary = tuple(r for r in rows if r["summary"] == DOMAIN_BALANCED)
@@ -57,6 +57,12 @@ def build(study: Study) -> Table:
         views=(View(title="", columns=_COLUMNS, rows=primary),) if primary else (),
         notes=unique(notes if rows else ["no control in this source: no gain to show"]),
     )
+
+
+def _controls(comparison: Comparison, options: Options) -> list[str]:
+    """List the controls that were run, whether or not a method was compared with them."""
+    named = [options.control] if options.control else [c for f in options.families for c in f.controls]
+    return [c for c in dict.fromkeys(named) if c in comparison.block.methods]
 
 
 def _row(comparison: Comparison, control: str, endpoint: str, options: Options) -> Row:

@@ -72,6 +72,13 @@ def test_a_run_without_evaluation_is_left_out_by_name(small):
     assert any("no eval.json" in n for n in load([str(small)]).notes)
 
 
+def test_a_folder_without_its_manifest_is_left_out_by_name(small):
+    (run_folder(small) / "manifest.json").unlink()
+    loaded = load([str(small)])
+    assert len(loaded.runs) == 3
+    assert any(n == f"{run_folder(small)}: left out: no manifest.json" for n in loaded.notes)
+
+
 def test_a_missing_benchmark_is_missing(small):
     path = run_folder(small) / "eval.json"
     value = json.loads(path.read_text())

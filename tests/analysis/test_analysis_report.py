@@ -6,6 +6,7 @@ import subprocess
 from html.parser import HTMLParser
 
 import pytest
+from analysis_synth import Sweep, write_sweep
 
 from analysis.report.cli import main
 
@@ -122,13 +123,21 @@ def test_the_same_source_gives_the_same_page(records, written, tmp_path):
 
 
 def test_a_source_without_metrics_or_pairs(tmp_path, rng):
-    from analysis_synth import Sweep, write_sweep
-
     root = write_sweep(tmp_path / "runs", Sweep(methods=("topk",), metrics=False), rng)
     assert main(["--runs", str(root), "--out", str(tmp_path / "r.html")]) == 0
     text = " ".join(Page((tmp_path / "r.html").read_text()).words)
     assert "Nothing could be compared" in text
     assert "no control (uniform or baseline): topk not compared" in text
+
+
+def test_cut_off_metrics_are_named_in_the_audit(tmp_path, rng):
+    root = write_sweep(tmp_path / "runs", Sweep(methods=("uniform", "topk"), seeds=(0, 1), steps=5), rng)
+    path = next(root.glob("*/*/topk/seed_1/metrics.jsonl"))
+    path.write_text(path.read_text()[:-30])
+    assert main(["--runs", str(root), "--out", str(tmp_path / "r.html")]) == 0
+    text = " ".join(Page((tmp_path / "r.html").read_text()).words)
+    audit = text[text.index("Audit: what was compared and how", text.index("Detectable")) : text.index("points]")]
+    assert "row 5: the last line is cut off" in audit
 
 
 def screenshot(page_path, target, width, height=2400):

@@ -3,8 +3,6 @@
 import csv
 import io
 import json
-import subprocess
-import sys
 
 import pytest
 from analysis_synth import Sweep, write_sweep
@@ -12,6 +10,7 @@ from analysis_synth import Sweep, write_sweep
 from analysis.options import Options
 from analysis.study import make_study
 from analysis.tables import TABLES, build
+from analysis.tables.axes import size_of
 from analysis.tables.cli import main
 from analysis.tables.format import as_csv, markdown
 from analysis.tables.table import columns, show
@@ -188,54 +187,24 @@ def test_axes(tmp_path, rng):
     )
 
 
+@pytest.mark.parametrize(
+    ("model", "family", "size"),
+    [
+        ("Qwen2.5-7B-Instruct", "qwen2.5-instruct", 7.0),
+        ("Qwen2.5-0.5B-Instruct", "qwen2.5-instruct", 0.5),
+        ("qwen2_5_0_5b", "qwen2-5", 0.5),
+        ("qwen2_5_7b", "qwen2-5", 7.0),
+        ("qwen2_5_1_5b_instruct", "qwen2-5-instruct", 1.5),
+        ("llama3_1_8b", "llama3-1", 8.0),
+        ("smollm2_135m", "smollm2", 0.135),
+    ],
+)
+def test_sizes_in_names(model, family, size):
+    assert size_of(model) == (family, size)
+    assert size_of("tiny") is None
+
+
 def test_empty_tables_say_why(tables):
     for name in ("models", "constrained", "scale", "long"):
         assert not tables[name].rows
         assert tables[name].notes
-
-
-def test_files_and_formats(records, tmp_path, capsys):
-    for fmt, name in (("md", "main.md"), ("latex", "main.tex"), ("csv", "main.csv")):
-        assert main(["--runs", str(records), "--table", "main", "--format", fmt, "--out", str(tmp_path)]) == 0
-        assert str(tmp_path / name) in capsys.readouterr().out
-        assert (tmp_path / name).stat().st_size > 100
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["--table", "mian"], "unknown table 'mian'; known: main, mixers"),
-        (["--margin", "-1"], "margin=-1.0"),
-        (["--margin", "x"], "invalid float value"),
-        (["--nothing"], "unrecognized arguments"),
-        (["--out", "/proc/nowhere/x"], "cannot be written"),
-    ],
-)
-def test_bad_arguments_are_one_line_and_exit_code_2(records, capsys, arguments, part):
-    assert main(["--runs", str(records), *arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    assert error.count("\n") == 1
-    assert part in error
-
-
-def test_json_is_everything_by_default_and_a_closed_pipe_is_no_crash(records, capsys):
-    assert main(["--runs", str(records), "--json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)["tables"]) == list(TABLES)
-    command = f"{sys.executable} -m analysis.tables --runs {records} --json | head -c 10"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stderr == ""
-
-
-def test_module_entry_point_and_imports(records):
-    code = (
-        "import sys; from analysis.tables.cli import main; "
-        f"code = main(['--runs', {str(records)!r}]); import analysis.report.cli, analysis.planning; "
-        "bad = {'dataflex_rl', 'verl', 'ray', 'torch', 'wandb', 'matplotlib.pyplot'} & set(sys.modules); "
-        "sys.exit(f'imported {bad}' if bad else code)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
-    command = [sys.executable, "-m", "analysis.tables", "--runs", "nowhere"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "nowhere: no such file or folder" in done.stderr
