@@ -12,8 +12,8 @@ def apportioned_D(share_D: Sequence[float], carry_D: Sequence[float], total: int
     """Return (count_D, new carry_D): largest-remainder counts of share x total plus the carried remainder.
 
     Each count is the quota (share x total + carry) rounded down, one more for the largest remainders, ties to the
-    earlier domain. The new carry is quota - count. Under fixed shares it stays within (-1, 1), so over any number of
-    batches no domain is a whole prompt off.
+    earlier domain. The new carry is quota - count. Under fixed shares of up to four domains every batch is within one
+    prompt of share x total, and so is the sum over any number of batches; of more domains, within 1.25 prompts.
 
     Departs: a domain that would end more than one prompt away from share x total of this very batch comes before (or
     after) the larger remainders; by remainders alone it happens that a batch is 1.4 prompts off.

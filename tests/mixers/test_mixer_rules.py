@@ -148,7 +148,7 @@ def test_tscl_needs_two_steps_of_a_domain() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=2, max_size=12))
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 def test_slope_equals_scipys(points: list[tuple[float, bool]]) -> None:
     step_W = torch.arange(7, 7 + len(points))
     value_WD = torch.tensor([[value] for value, _ in points], dtype=torch.float64)

@@ -61,7 +61,7 @@ def test_a_domain_that_never_comes_is_refused() -> None:
 
 
 @given(st.integers(0, 10_000), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), max_size=12), st.data())
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 def test_any_split_of_the_draws_gives_the_same_streams(
     seed: int, draws: list[tuple[int, int]], data: st.DataObject
 ) -> None:

@@ -149,7 +149,8 @@ def test_dump_ucb_generates_a_domain_never_seen(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_tscl_and_static_generate_their_shares(tmp_path: Path) -> None:
     size = "trainer.total_training_steps=4"
-    moving = train(tmp_path, "default/tiny-toy3/tscl/seed_0", "method=tscl", "dataflex.mixer.window=3", size)
+    scorer = "dataflex.mixer.scorer={name: token_prob}"  # read from the queue for the mixer alone
+    moving = train(tmp_path, "default/tiny-toy3/tscl/seed_0", "method=tscl", "dataflex.mixer.window=3", scorer, size)
     fixed = train(tmp_path, "default/tiny-toy3/static/seed_0", "method=static", size)
     for run in (moving, fixed):
         assert run.code == 0, run.out
