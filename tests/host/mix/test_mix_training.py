@@ -137,6 +137,8 @@ def test_dump_ucb_generates_a_domain_never_seen(tmp_path: Path) -> None:
     size = (
         "data.train_batch_size=2",
         "actor_rollout_ref.actor.ppo_mini_batch_size=2",
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=10",
+        "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=10",
         "trainer.total_training_steps=3",
     )
     run = train(tmp_path, "default/tiny-toy3/dump_ucb/seed_0", "method=dump_ucb", *size)
