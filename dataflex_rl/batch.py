@@ -11,7 +11,7 @@ mask 0 are not data. Three sets of responses follow from that:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -122,17 +122,15 @@ class Batch:
 
     @cached_property
     def order_B(self) -> Tensor:
-        """int64 [B]: rank of each response in the order that decides ties."""
-        device = self.offset_B1.device
+        """int64 [B], >= 0: what decides ties, smaller first; equal numbers fall back to the position."""
+        if self.size == 0:
+            return torch.zeros_like(self.rollout_index_B)
         if self.tie_B is not None:
-            order_B = torch.sort(self.tie_B, stable=True).indices
-        else:
-            by_index_B = torch.sort(self.rollout_index_B, stable=True).indices
-            key_B = _ordered_codes(self.prompt_key).to(device)
-            order_B = by_index_B[torch.sort(key_B[by_index_B], stable=True).indices]
-        rank_B = torch.empty_like(order_B)
-        rank_B[order_B] = torch.arange(self.size, device=device)
-        return rank_B
+            rank_B: Tensor = torch.unique(self.tie_B, return_inverse=True)[1]
+            return rank_B
+        index_B = self.rollout_index_B - self.rollout_index_B.min()
+        key_B = _ordered_codes(self.prompt_key).to(self.offset_B1.device)
+        return key_B * (index_B.max() + 1) + index_B
 
     @cached_property
     def domains(self) -> list[str]:
@@ -199,11 +197,14 @@ def _given(value: Tensor | None, field: str) -> Tensor:
 
 def _codes(labels: Sequence[str]) -> Tensor:
     """int64: label -> number, by first appearance."""
-    seen: dict[str, int] = {}
-    return torch.tensor([seen.setdefault(label, len(seen)) for label in labels], dtype=torch.int64)
+    return _numbered(labels, dict.fromkeys(labels))
 
 
 def _ordered_codes(labels: Sequence[str]) -> Tensor:
     """int64: label -> number, in the sorted order of the labels."""
-    code = {label: index for index, label in enumerate(sorted(set(labels)))}
-    return torch.tensor([code[label] for label in labels], dtype=torch.int64)
+    return _numbered(labels, sorted(set(labels)))
+
+
+def _numbered(labels: Sequence[str], distinct: Iterable[str]) -> Tensor:
+    code = {label: index for index, label in enumerate(distinct)}
+    return torch.tensor(list(map(code.__getitem__, labels)), dtype=torch.int64)

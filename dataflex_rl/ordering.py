@@ -31,6 +31,21 @@ def level_B(value_B: Tensor, group_B: Tensor, absolute: float, relative: float) 
     return out_B
 
 
+def sort_tiers(tier_B: Tensor, order_B: Tensor, group_B: Tensor, n_groups: int, *, falling: bool) -> Tensor:
+    """int64: indices that sort by group, then by tier (rising or falling), then by `order_B`.
+
+    Tiers are those of `level_B`, which rise with the group; `order_B` holds numbers >= 0. One sort of a joint key.
+    """
+    if tier_B.numel() == 0:
+        return tier_B
+    if falling:
+        last = int(tier_B.max())
+        low_G = torch.full((n_groups,), last, device=tier_B.device).scatter_reduce(0, group_B, tier_B, reduce="amin")
+        high_G = torch.zeros_like(low_G).scatter_reduce(0, group_B, tier_B, reduce="amax")
+        tier_B = (low_G + high_G)[group_B] - tier_B
+    return torch.sort(tier_B * (int(order_B.max()) + 1) + order_B, stable=True).indices
+
+
 def place_in_group(group: Tensor, size_G: Tensor) -> Tensor:
     """int64: 0, 1, 2, ... inside each group, for a `group` that is sorted."""
     start_G = size_G.cumsum(0) - size_G

@@ -35,7 +35,7 @@ class Pool:
 
     @cached_property
     def order_B(self) -> Tensor:
-        """int64 rank that decides ties, smaller first."""
+        """int64 number that decides ties, smaller first."""
         return self.batch.order_B[self.row_B]
 
 

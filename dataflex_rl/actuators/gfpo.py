@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dataflex_rl.knobs import within
-from dataflex_rl.ordering import argsort_by, level_B, place_in_group
+from dataflex_rl.ordering import level_B, place_in_group, sort_tiers
 from dataflex_rl.pool import Pool, Selection
 from dataflex_rl.registry import register_actuator
 
@@ -22,7 +22,8 @@ def gfpo_B(merit_B: Tensor, group_B: Tensor, order_B: Tensor, n_groups: int, k: 
     Source: arXiv 2508.09726.
     """
     size_G = torch.bincount(group_B, minlength=n_groups)
-    order = argsort_by(group_B, -level_B(merit_B, group_B, 0.0, NOISE), order_B)
+    tier_B = level_B(merit_B, group_B, 0.0, NOISE)
+    order = sort_tiers(tier_B, order_B, group_B, n_groups, falling=True)
     keep_B = torch.empty_like(group_B, dtype=torch.bool)
     keep_B[order] = place_in_group(group_B[order], size_G) < k
     return keep_B

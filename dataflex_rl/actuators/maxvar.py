@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dataflex_rl.batch import REWARD_NOISE
 from dataflex_rl.knobs import within
-from dataflex_rl.ordering import argsort_by, level_B, place_in_group, rounded_share
+from dataflex_rl.ordering import level_B, place_in_group, rounded_share, sort_tiers
 from dataflex_rl.pool import Pool, Selection
 from dataflex_rl.registry import register_actuator
 
@@ -31,8 +31,8 @@ def maxvar_B(reward_B: Tensor, group_B: Tensor, order_B: Tensor, n_groups: int, 
     # one response has no variance: all values alike, so that the rank alone decides
     value_B = torch.where(keep_G[group_B] > 1, reward_B, torch.zeros_like(reward_B))
     tier_B = level_B(value_B, group_B, REWARD_NOISE, REWARD_NOISE)
-    rising = argsort_by(tier_B, order_B)  # tiers rise with the group, so this is group by group
-    falling = argsort_by(group_B, -tier_B, order_B)
+    rising = sort_tiers(tier_B, order_B, group_B, n_groups, falling=False)
+    falling = sort_tiers(tier_B, order_B, group_B, n_groups, falling=True)
     group = group_B[rising]
     place = place_in_group(group, size_G)
     low_G = _peak_G(value_B[rising], tier_B[rising], order_B[rising], order_B[falling], group, place, size_G, keep_G)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dataflex_rl.knobs import within
-from dataflex_rl.ordering import argsort_by, level_B, rounded_share
+from dataflex_rl.ordering import level_B, rounded_share, sort_tiers
 from dataflex_rl.pool import Pool, Selection
 from dataflex_rl.registry import register_actuator
 
@@ -20,8 +20,9 @@ def topk_B(score_B: Tensor, order_B: Tensor, fraction: float, largest: bool) -> 
 
     Scores within 1e-6 (relative above 1) tie; ties go to the smaller `order_B`.
     """
-    tier_B = level_B(score_B, torch.zeros_like(order_B), NOISE, NOISE)
-    order = argsort_by(-tier_B if largest else tier_B, order_B)
+    whole_B = torch.zeros_like(order_B)  # the batch is one group
+    tier_B = level_B(score_B, whole_B, NOISE, NOISE)
+    order = sort_tiers(tier_B, order_B, whole_B, 1, falling=largest)
     count = rounded_share(fraction, torch.tensor(score_B.numel()))
     keep_B = torch.zeros_like(score_B, dtype=torch.bool)
     keep_B[order[: int(count)]] = True

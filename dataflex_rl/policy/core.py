@@ -29,7 +29,10 @@ ALWAYS = frozenset({"rm_scores", "response_mask", "uid"})  # the metrics of ever
 
 @dataclass(kw_only=True)
 class _Plan:
-    """What the links want, before warm-up and shadow mode have their say."""
+    """What the links want, before warm-up and shadow mode have their say.
+
+    `emptied`: a link dropped everything that reached it; `empty`: and nothing was left (keep_all did not undo it).
+    """
 
     weight_B: Tensor
     keep_B: Tensor | None = None
