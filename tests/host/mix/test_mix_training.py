@@ -133,7 +133,7 @@ def test_killed_anywhere_and_resumed(mixed: Finished, reward: str, tmp_path: Pat
 
 @pytest.mark.slow
 def test_dump_ucb_generates_a_domain_never_seen(tmp_path: Path) -> None:
-    """Two prompts a step for three domains: science has none of the first step and one of the second."""
+    """Two prompts a step for three domains: science has none of the first step, and one or both of the second."""
     size = (
         "data.train_batch_size=2",
         "actor_rollout_ref.actor.ppo_mini_batch_size=2",
@@ -145,7 +145,7 @@ def test_dump_ucb_generates_a_domain_never_seen(tmp_path: Path) -> None:
     assert run.code == 0, run.out
     assert column(run, "share_realised", "science")[0] == 0.0
     assert column(run, "share_target", "science")[1] > 1 / 3
-    assert column(run, "share_realised", "science")[1] == 0.5
+    assert column(run, "share_realised", "science")[1] >= 0.5
 
 
 @pytest.mark.slow
