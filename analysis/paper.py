@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from analysis.blocks import Block
+from analysis.load import unconstrained
 
 # One base model has several names: the study's, the hub's, a configuration's.
 _NAMES = {"qwen2.5-7b": "qwen2.5-7b-base", "llama-3.1-8b": "llama-3.1-8b-base", "llama3.1-8b": "llama-3.1-8b-base"}
@@ -32,7 +33,7 @@ def _model(block: Block) -> str:
 
 def matches(block: Block) -> bool:
     """Say whether a block is the study's setting: 300 steps, no regime, twelve benchmarks."""
-    return block.key[3] == _STEPS and block.key[2] is None and len(block.benchmarks) == _BENCHMARKS
+    return block.key[3] == _STEPS and unconstrained(block.key[2]) and len(block.benchmarks) == _BENCHMARKS
 
 
 def gain(block: Block) -> tuple[float, float] | None:

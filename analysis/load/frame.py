@@ -132,10 +132,20 @@ def checked(runs: Iterable[Run], notes: Iterable[str]) -> Runs:
     return Runs(runs=ordered, notes=(*notes, *_two_evaluations(ordered)))
 
 
+def unconstrained(regime: str | None) -> bool:
+    """Say whether a regime means none at all: not given, `none`, or `full` (all data, clean labels)."""
+    return regime is None or regime.lower() in ("none", "full")
+
+
 def describe(block: tuple[str, str, str | None, int | None, str]) -> str:
     """Name a block in one phrase: `Qwen / main / 300 steps` (regime only where there is one)."""
     model, task, regime, steps, _ = block
-    parts = [model, task, *([regime] if regime else []), *([f"{steps} steps"] if steps is not None else [])]
+    parts = [
+        model,
+        task,
+        *([regime] if regime is not None and not unconstrained(regime) else []),
+        *([f"{steps} steps"] if steps is not None else []),
+    ]
     return " / ".join(parts)
 
 

@@ -15,7 +15,7 @@ from analysis.load.frame import Run, Score
 
 _SKIPPED = re.compile(r"\.old-\d+$")
 _PARTS = frozenset(("manifest.json", "eval.json", "status.json", "metrics.jsonl"))
-_NO_REGIME = (None, "", "none")
+_NO_REGIME: tuple[Any, ...] = (None, "", {})
 
 
 def find(root: Path) -> list[Path]:

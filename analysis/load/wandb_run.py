@@ -46,7 +46,7 @@ def build_run(
         source=source,
         model=str(manifest["model"]),
         task=str(manifest["task"]),
-        regime=None if manifest.get("regime") in (None, "", "none") else str(manifest["regime"]),
+        regime=None if manifest.get("regime") in (None, "") else str(manifest["regime"]),
         steps=int(steps) if steps is not None else int(curves["step"][-1]) if len(curves["step"]) else None,
         evaluation=str(manifest.get("evaluation_digest") or ", ".join(s.benchmark for s in trained)),
         method=str(manifest["method"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.compare import Comparison
+from analysis.load import unconstrained
 from analysis.study import Study
 from analysis.tables.axes import axis_table
 from analysis.tables.table import Row, Table
@@ -19,7 +20,7 @@ def build(study: Study) -> Table:
             r["delta"]
             for c in study.comparisons
             for r in c.rows
-            if r["regime"] is None and all(r[k] == row[k] for k in ("model", "steps", "method", "summary"))
+            if unconstrained(r["regime"]) and all(r[k] == row[k] for k in ("model", "steps", "method", "summary"))
         ]
         return {"delta_reference": found[0] if len(found) == 1 else None}
 
@@ -28,4 +29,4 @@ def build(study: Study) -> Table:
 
 
 def _chosen(comparisons: Sequence[Comparison]) -> set[int]:
-    return {i for i, c in enumerate(comparisons) if c.block.key[2] is not None}
+    return {i for i, c in enumerate(comparisons) if not unconstrained(c.block.key[2])}

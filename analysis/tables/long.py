@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from analysis.compare import Comparison
+from analysis.load import unconstrained
 from analysis.study import Study
 from analysis.tables.axes import axis_table
 from analysis.tables.table import Row, Table
@@ -20,7 +21,7 @@ def build(study: Study) -> Table:
 def _chosen(comparisons: Sequence[Comparison]) -> set[int]:
     groups: dict[str, dict[int, int | None]] = defaultdict(dict)
     for i, c in enumerate(comparisons):
-        if c.block.key[2] is None:
+        if unconstrained(c.block.key[2]):
             groups[c.block.key[0]][i] = c.block.key[3]
     return {i for members in groups.values() if len(set(members.values()) - {None}) > 1 for i in members}
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from analysis.compare import Comparison
+from analysis.load import unconstrained
 from analysis.study import Study
 from analysis.tables.axes import axis_table, size_of
 from analysis.tables.table import Row, Table
@@ -21,7 +22,7 @@ def _chosen(comparisons: Sequence[Comparison]) -> set[int]:
     groups: dict[object, dict[int, float]] = defaultdict(dict)
     for i, c in enumerate(comparisons):
         size = size_of(c.block.key[0])
-        if size and c.block.key[2] is None:
+        if size and unconstrained(c.block.key[2]):
             groups[(size[0], c.block.key[3])][i] = size[1]
     return {i for members in groups.values() if len(set(members.values())) > 1 for i in members}
 

@@ -149,7 +149,7 @@ def test_two_evaluations_of_one_setting_are_never_paired(small):
 
 
 def test_regime_is_verbatim(tmp_path, rng):
-    for i, (given, expected) in enumerate([("sub25", "sub25"), ("none", None), ({"b": 1, "a": 2}, '{"a": 2, "b": 1}')]):
+    for i, (given, expected) in enumerate([("sub25", "sub25"), ("full", "full"), ("", None), ({"b": 1}, '{"b": 1}')]):
         folder = write_run(tmp_path / str(i), SMALL, "uniform", 0, 60.0, rng)
         change(folder / "manifest.json", regime=given)
         assert load([str(folder)]).runs[0].regime == expected

@@ -171,7 +171,7 @@ def test_items_table_keeps_both_uncertainties(tables):
 
 def test_axes(tmp_path, rng):
     sweeps = [Sweep(model=m, methods=("uniform", "topk"), metrics=False) for m in ("Q-0.5B", "Q-7B", "L-8B")]
-    sweeps += [Sweep(model="Q-7B", steps=100, methods=("uniform", "topk"), metrics=False)]
+    sweeps += [Sweep(model="Q-7B", steps=100, regime="full", methods=("uniform", "topk"), metrics=False)]
     sweeps += [Sweep(model="Q-7B", regime="sub25", methods=("uniform", "topk"), metrics=False)]
     for i, sweep in enumerate(sweeps):
         write_sweep(tmp_path / str(i), sweep, rng)
