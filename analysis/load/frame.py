@@ -140,12 +140,8 @@ def unconstrained(regime: str | None) -> bool:
 def describe(block: tuple[str, str, str | None, int | None, str]) -> str:
     """Name a block in one phrase: `Qwen / main / 300 steps` (regime only where there is one)."""
     model, task, regime, steps, _ = block
-    parts = [
-        model,
-        task,
-        *([regime] if regime is not None and not unconstrained(regime) else []),
-        *([f"{steps} steps"] if steps is not None else []),
-    ]
+    shown = [] if regime is None or unconstrained(regime) else [regime]
+    parts = [model, task, *shown, *([f"{steps} steps"] if steps is not None else [])]
     return " / ".join(parts)
 
 

@@ -40,7 +40,8 @@ figcaption { font-size: .9rem; color: var(--faint); } details { margin: .4rem 0;
 @media print { body { max-width: none; font-size: 10pt; background: #fff; color: #000; } nav { display: none; }
   .wide { overflow: visible; } table { font-size: 6.5pt; width: 100%; overflow-wrap: anywhere; }
   th, td { white-space: normal; padding: .1rem .2rem; } th button { white-space: normal; overflow-wrap: anywhere; }
-  .pair { grid-template-columns: 1fr 1fr; } figure, tr { break-inside: avoid; } h2, h3, caption { break-after: avoid; } }
+  .pair { grid-template-columns: 1fr 1fr; }
+  figure, tr { break-inside: avoid; } h2, h3, caption { break-after: avoid; } }
 """
 
 _SCRIPT = """

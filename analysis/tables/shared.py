@@ -39,14 +39,11 @@ def caption(study: Study, rows: Sequence[Row]) -> list[str]:
     o = study.options
     primary = [r["n"] for r in rows if r["summary"] == DOMAIN_BALANCED]
     counts = sorted(set(primary if any(primary) else (r["n"] for r in rows)))
-    spread = (
-        "no comparison" if not counts else f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}..{counts[-1]}"
-    )
+    spread = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}..{counts[-1]}" if counts else "No"
     scope = "the methods of a block" if o.holm == "block" else "the methods of all blocks"
     text = [
         f"Unit: points (0..100). {spread} paired seeds. Interval: paired Student t, {100 * o.level:g}%. Holm "
-        f"over {scope} "
-        f"on one summary ({DOMAIN_BALANCED} is the primary one); BH over method x benchmark. TOST margin "
+        f"over {scope} on one summary ({DOMAIN_BALANCED} is the primary one); BH over method x benchmark. TOST margin "
         f"{o.margin:g} points at alpha {o.alpha:g} ({100 * (1 - 2 * o.alpha):g}% CI). MDE: 80% power, "
         "two-sided paired t.",
         dropped(rows),
