@@ -8,12 +8,13 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from dataflex_rl.embedded import TRAIN
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mixers.config import parse_mixer
 from dataflex_rl.mixers.domains import check_several, resolve_domains
+from dataflex_rl.sources import is_named, source_of
 
 PLAIN_MODE, MIX_MODE = "dataflex_sync", "dataflex_mix_sync"
-_TOY3_COLUMNS = ("domain", "data_source", "ability")
 
 
 def settle_mixer(config: DictConfig, block: Mapping[str, Any]) -> None:
@@ -52,16 +53,18 @@ def domains_in(train_files: Any, column: str) -> list[str]:
     """
     names: set[str] = set()
     for file in [train_files] if isinstance(train_files, str) else list(train_files):
-        names |= _toy3_domains(column) if str(file) == "build:toy3" else _file_domains(Path(str(file)), column)
+        names |= _named_domains(str(file), column) if is_named(str(file)) else _file_domains(Path(str(file)), column)
     return sorted(names)
 
 
-def _toy3_domains(column: str) -> set[str]:
-    from dataflex_rl.tiny import toy3
-
-    if column not in _TOY3_COLUMNS:
-        raise _no_column("build:toy3", column, _TOY3_COLUMNS)
-    return set(toy3.DOMAINS)
+def _named_domains(file: str, column: str) -> set[str]:
+    """Return the values of a column of data that stand by name: from the file if it is there, else as declared."""
+    source = source_of(TRAIN, file.removeprefix("build:"))
+    if source.ready():
+        return _file_domains(source.places()[TRAIN], column)
+    if column not in source.values:
+        raise _no_column(file, column, source.values)
+    return set(source.values[column])
 
 
 def _file_domains(path: Path, column: str) -> set[str]:

@@ -23,6 +23,7 @@ from rich.console import Console as RichConsole
 from rich.table import Table
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.models.local import with_local_model
 from dataflex_rl.paths import shipped
 from dataflex_rl.record import RecordError
 from dataflex_rl.settle import Plan, settle
@@ -57,7 +58,7 @@ def compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) -> 
         except (ConfigError, RecordError) as error:  # raised below: Hydra would announce it in its own words first
             result.append(error)
 
-    saved, sys.argv = sys.argv, ["dataflex_rl.run", *arguments]
+    saved, sys.argv = sys.argv, ["dataflex_rl.run", *with_local_model(arguments)]
     try:
         job()
     finally:

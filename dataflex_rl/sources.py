@@ -1,6 +1,7 @@
-"""What a run is made of on disk: the model and the data files, given by the user or built by us.
+"""What a run is made of on disk: the model and the data files, given by the user or known by name.
 
-A path `build:NAME` stands for something embedded: it is built once, from a seed, into the user's cache.
+A path `build:NAME` stands for something embedded that is built once; `prepared:NAME` for data that
+`python -m dataflex_rl.prepare` wrote.
 """
 
 from __future__ import annotations
@@ -10,58 +11,85 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
 
+from dataflex_rl.embedded import BUILT, MODEL, TRAIN, VAL, Embedded, prepared
 from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.seeding import prompt_key
-from dataflex_rl.tiny.build import build, is_built, tiny_paths
 
-_BUILT = ("tiny", "toy3")
-MODEL = "actor_rollout_ref.model.path"
-FILES = ("data.train_files", "data.val_files")
+FILES = (TRAIN, VAL)
+_SCHEMES = ("build:", "prepared:")
 
 
 def to_build(config: DictConfig) -> dict[str, str]:
-    """Return {configuration key: embedded name} of everything that stands as `build:NAME`."""
+    """Return {configuration key: name} of everything that stands by name; a prepared one keeps its `prepared:`."""
     found = {}
     for key in (MODEL, *FILES):
         value = OmegaConf.select(config, key)
-        if isinstance(value, str) and value.startswith("build:"):
+        if isinstance(value, str) and value.startswith(_SCHEMES):
             name = value.removeprefix("build:")
-            if name not in _BUILT:
-                raise ConfigError(str(unknown(f"embedded source in {key}:", name, _BUILT)))
+            source_of(key, name)
             found[key] = name
     return found
 
 
+def is_named(value: str) -> bool:
+    """Return whether a configuration value names a source and is no path."""
+    return value.startswith(_SCHEMES)
+
+
+def source_of(key: str, name: str) -> Embedded:
+    """Return the source that a name stands for.
+
+    Raises:
+        ConfigError: an unknown name, or one that cannot stand at this key.
+    """
+    if name.startswith("prepared:"):
+        source = prepared(name.removeprefix("prepared:"))
+    elif name in BUILT:
+        source = BUILT[name]
+    else:
+        raise ConfigError(str(unknown(f"embedded source in {key}:", name, BUILT)))
+    if key not in source.places():
+        raise ConfigError(f"{key}: {name!r} is no source for it; it is one for {', '.join(source.places())}")
+    return source
+
+
 def build_sources(names: Mapping[str, str], *, progress: bool) -> None:
-    """Build what is missing of the embedded sources, with a progress bar."""
-    if names:
-        build(progress=progress)
+    """Build what is missing of the sources, with a progress bar where it takes long.
+
+    Raises:
+        ConfigError: a prepared one is missing; the message says how to prepare it.
+    """
+    for key, name in names.items():
+        source = source_of(key, name)
+        if not source.ready():
+            source.make(progress)
 
 
 def is_ready(names: Mapping[str, str]) -> bool:
-    """Return whether everything to build is in the cache."""
-    return not names or is_built(tiny_paths())
+    """Return whether every source is there."""
+    return all(source_of(key, name).ready() for key, name in names.items())
 
 
 def place_sources(config: DictConfig) -> None:
-    """Put the paths of what is embedded into the configuration, in place of `build:NAME`; builds nothing."""
-    paths = tiny_paths()
-    places = {MODEL: paths.model, FILES[0]: paths.train, FILES[1]: paths.val}
-    for key in to_build(config):
-        OmegaConf.update(config, key, str(places[key]))
+    """Put the paths of the sources into the configuration, in place of their names; builds nothing."""
+    for key, name in to_build(config).items():
+        OmegaConf.update(config, key, str(source_of(key, name).places()[key]))
 
 
 def check_files(config: DictConfig) -> None:
-    """Check every data file that the user named.
+    """Check every data file that the user named, and that prepared data are there unless this is a dry run.
 
     Raises:
         ConfigError: it is missing, cannot be read, has no prompt column, or prompts that are no chat messages.
     """
+    if not config.get("dry_run"):
+        named = {key: name for key, name in to_build(config).items() if name.startswith("prepared:")}
+        build_sources(named, progress=False)
     for key in FILES:
         value = OmegaConf.select(config, key)
         names = [value] if isinstance(value, str) else list(value)
         for name in names:
-            if not str(name).startswith("build:"):
+            if not str(name).startswith(_SCHEMES):
                 _check_file(key, Path(str(name)).expanduser(), str(config.data.prompt_key))
 
 
@@ -97,7 +125,7 @@ def check_model(config: DictConfig) -> None:
     """
     value = str(config.actor_rollout_ref.model.path)
     path = Path(value).expanduser()
-    if value.startswith("build:") or not (value.startswith(("/", ".", "~")) or path.exists()):
+    if value.startswith(_SCHEMES) or not (value.startswith(("/", ".", "~")) or path.exists()):
         return
     if not path.is_dir():
         raise ConfigError(f"{MODEL}={value}: no such folder")

@@ -6,6 +6,7 @@ same random numbers, the responses of one prompt differ, and a rerun repeats exa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import ray
@@ -21,6 +22,19 @@ MANAGER = "dataflex_rl.host.agent_loop.SeededAgentLoopManager"
 _SEED_NAME = {"sglang": "sampling_seed"}  # every other rollout server calls it "seed"
 
 
+def with_limit(sampling_params: Mapping[str, Any], info: Any, longest: int) -> dict[str, Any]:
+    """Return a copy with the token limit of a prompt, where its `extra_info` has one (`max_new_tokens`).
+
+    verl tells an agent loop not whether it validates, so a benchmark's limit travels with its items. It never exceeds
+    the run's own limit `longest`, and a limit that the sampling parameters have already stays.
+    """
+    params = dict(sampling_params)
+    limit = info.get("max_new_tokens") if isinstance(info, Mapping) else None
+    if limit is not None and "max_new_tokens" not in params:
+        params.setdefault("max_tokens", min(int(limit), longest))
+    return params
+
+
 @register(AGENT_LOOP)
 class SeededSingleTurn(SingleTurnAgentLoop):
     """verl's single-turn loop; sampling is seeded per request where `data.seed` is set."""
@@ -30,10 +44,11 @@ class SeededSingleTurn(SingleTurnAgentLoop):
 
         Args:
             sampling_params: shared by all responses of a prompt: copied before a seed goes in. A seed already there wins.
-            kwargs: the prompt's columns, with `uid`, `session_id` (the rollout index) and `raw_prompt`.
+            kwargs: the prompt's columns, with `uid`, `session_id` (the rollout index) and `raw_prompt`; a limit in
+                `extra_info.max_new_tokens` holds for this prompt.
         """
         run_seed = self.config.data.get("seed")
-        params = dict(sampling_params)
+        params = with_limit(sampling_params, kwargs.get("extra_info"), self.rollout_config.response_length)
         if run_seed is not None:
             who = identify(kwargs["uid"], kwargs["raw_prompt"])
             seed = stream_seed(int(run_seed), "rollout", who.key, who.draw, int(kwargs["session_id"]))

@@ -121,3 +121,23 @@ def write_items(items: Iterable[Item], path: Path, *, split: str, first_index: i
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(rows, schema=SCHEMA), path)
     return path
+
+
+def read_items(path: Path) -> list[Item]:
+    """Return the items of a file that `write_items` wrote."""
+    items = []
+    for row in pq.read_table(path).to_pylist():
+        info = row["extra_info"]
+        question = row["prompt"][0]["content"].removesuffix(f"\n\n{verifier(row['data_source']).INSTRUCTION}")
+        items.append(
+            Item(
+                source=row["data_source"],
+                domain=row["domain"],
+                item_id=info["item_id"],
+                question=question,
+                gold=row["reward_model"]["ground_truth"],
+                difficulty=info["difficulty"],
+                max_new_tokens=info["max_new_tokens"],
+            )
+        )
+    return items

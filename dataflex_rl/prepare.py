@@ -1,0 +1,172 @@
+"""`python -m dataflex_rl.prepare`: training tasks and benchmarks as parquet files, from the hub or from local files.
+
+    python -m dataflex_rl.prepare benchmark=paper12
+    python -m dataflex_rl.prepare task=multidomain3
+    python -m dataflex_rl.prepare task=multidomain_science source=DIR against=none prompts=100 held_out=10
+    python -m dataflex_rl.prepare task=text3 train_size=15000 seed=1 out=DIR
+
+Settings, as KEY=VALUE: task or benchmark (one of them), source (hub, or a folder with a file or folder per dataset), out
+(a folder; default: where `prepared:NAME` looks), seed, against (benchmarks whose overlap is removed: paper12, text12,
+one of the twelve, or none), prompts and held_out (per domain), train_size and val_size (text3), any_size (benchmarks
+with another number of items than the study's).
+
+Exit codes: 0 done, 2 refused.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dataflex_rl.embedded import data_root
+from dataflex_rl.errors import ConfigError, unknown
+
+_NUMBERS = ("seed", "prompts", "held_out", "train_size", "val_size")
+_KEYS = ("task", "benchmark", "source", "out", "against", "any_size", *_NUMBERS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What to prepare. None: the default of what is prepared."""
+
+    task: str | None = None
+    benchmark: str | None = None
+    source: str = "hub"
+    out: Path | None = None
+    against: str | None = None
+    any_size: bool = False
+    seed: int = 0
+    prompts: int | None = None
+    held_out: int | None = None
+    train_size: int | None = None
+    val_size: int | None = None
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if arguments else 2
+    try:
+        for folder, facts in run(parse(arguments)):
+            print(f"{folder}\n  {json.dumps(facts)}")
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def parse(arguments: Sequence[str]) -> Request:
+    """Return the request of KEY=VALUE arguments.
+
+    Raises:
+        ConfigError: an unknown or repeated key, a number that is none, both or neither of task and benchmark.
+    """
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        key, equals, value = argument.partition("=")
+        if not equals or key not in _KEYS:
+            raise unknown("setting", argument, (f"{name}=" for name in _KEYS))
+        if key in values:
+            raise ConfigError(f"{key} is set twice")
+        values[key] = _value(key, value)
+    if ("task" in values) == ("benchmark" in values):
+        raise ConfigError("wanted one of task=NAME and benchmark=NAME")
+    return Request(**values)
+
+
+def _value(key: str, value: str) -> Any:
+    if key in _NUMBERS:
+        if not value.isascii() or not value.isdigit():
+            raise ConfigError(f"{key}={value!r}: wanted an integer >= 0")
+        return int(value)
+    if key == "any_size":
+        if value not in ("true", "false"):
+            raise ConfigError(f"any_size={value!r}: wanted true or false")
+        return value == "true"
+    return Path(value).expanduser() if key == "out" else value
+
+
+def run(request: Request) -> list[tuple[Path, Any]]:
+    """Prepare what is asked for; return the folders written and what to say of each.
+
+    Raises:
+        ConfigError: an unknown name, or whatever its preparation refuses.
+    """
+    from dataflex_rl.tasks.multidomain3 import TASKS
+
+    if request.benchmark is not None:
+        return _benchmark(request, request.benchmark)
+    if request.task == "text3":
+        return _text3(request)
+    if request.task in TASKS:
+        return _multidomain(request, request.task)
+    raise unknown("task", request.task, ("text3", *TASKS))
+
+
+def _benchmark(request: Request, name: str) -> list[tuple[Path, Any]]:
+    from dataflex_rl.benchmarks import paper12, text12
+
+    root = request.out or data_root()
+    if name == text12.SET:
+        return [(root / name, text12.prepare(root / name))]
+    each = list(dict.fromkeys((*paper12.names(name), name)))  # of a set: every member alone, then all together
+    written = []
+    for member in each:
+        facts = paper12.prepare(
+            root / member, member, source=request.source, seed=request.seed, any_size=request.any_size
+        )
+        written.append((root / member, facts))
+    return written
+
+
+def _multidomain(request: Request, task: str) -> list[tuple[Path, Any]]:
+    from dataflex_rl.tasks import multidomain3
+
+    sizes = {"prompts": request.prompts, "held_out": request.held_out}
+    folder = request.out or data_root() / task
+    overlap = multidomain3.prepare(
+        folder,
+        task,
+        source=request.source,
+        benchmarks=_against(request.against or "paper12"),
+        seed=request.seed,
+        **{name: size for name, size in sizes.items() if size is not None},
+    )
+    return [(folder, {"overlap": overlap})]
+
+
+def _text3(request: Request) -> list[tuple[Path, Any]]:
+    from dataflex_rl.tasks import text3
+
+    sizes = {"train_size": request.train_size, "val_size": request.val_size}
+    knobs = text3.Text3Knobs(seed=request.seed, **{name: size for name, size in sizes.items() if size is not None})
+    folder = request.out or data_root() / "text3"
+    return [(folder, {"overlap": text3.prepare(folder, knobs, _against(request.against or "text12"))})]
+
+
+def _against(name: str) -> list[Any]:
+    """Return the benchmark items that training prompts must not overlap with."""
+    from dataflex_rl.benchmarks import paper12, text12
+    from dataflex_rl.tasks.items import read_items
+
+    loaders: dict[str, Callable[[], list[Any]]] = {"none": list, text12.SET: text12.items}
+    if name in loaders:
+        return loaders[name]()
+    paper12.names(name)
+    file = data_root() / name / paper12.FILE
+    if not file.is_file():
+        raise ConfigError(
+            f"against={name}: {file} is not there; run first: python -m dataflex_rl.prepare benchmark={name}, or pass "
+            "against=none to keep prompts that a benchmark also has"
+        )
+    return read_items(file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
