@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from analysis.benchmarks import Floats
@@ -66,11 +67,11 @@ def curves_text(curves: Mapping[str, Floats], unit: str) -> str:
     return "; ".join(parts)
 
 
-def _limits(axes: object, means: list[Floats]) -> None:
+def _limits(axes: Axes, means: list[Floats]) -> None:
     """Frame the means: a band of two or three seeds can be wider than any score."""
     whole = np.concatenate(means) if means else np.array([])
     if not len(whole):
         return
     low, high = float(whole.min()), float(whole.max())
     room = max(0.5 * (high - low), 0.05 * abs(high), 1e-3)
-    axes.set_ylim(low - room, high + room)  # type: ignore[attr-defined]
+    axes.set_ylim(low - room, high + room)
