@@ -8,7 +8,7 @@ import pytest
 
 from tests.host.training import Finished, train
 
-STEPS = 8
+STEPS = 10  # as the golden runs
 SIZE = (f"trainer.total_training_steps={STEPS}", "trainer.save_freq=4")
 
 
