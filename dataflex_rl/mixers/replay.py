@@ -52,7 +52,8 @@ def _named(config: MixerConfig) -> list[str]:
         return [name for names in config.domains.values() if isinstance(names, list | tuple) for name in names]
     if isinstance(config.domains, list | tuple):
         return list(config.domains)
-    return list(getattr(config.mixer, "proportions", None) or ())
+    proportions = getattr(config.mixer, "proportions", None)
+    return list(proportions) if isinstance(proportions, Mapping) else []
 
 
 def _tally(number: int, step: Mapping[str, Any], domains: DomainMap, statistic: str) -> Tally:

@@ -120,7 +120,8 @@ def test_bad_blocks_are_refused(block: dict[str, Any], message: str) -> None:
         ({"a": 0.5, "b": 0.2, "z": 0.3}, "unknown domain 'z'; known: a, b"),
         ({"a": 1.0}, "proportions lack the domain 'b'"),
         ({"a": 1.5, "b": -0.5}, "the share of 'a' is 1.5, wanted 0 to 1"),
-        ([0.5, 0.5], "proportions must be a mapping or null"),
+        ([0.5, 0.3, 0.2], r"proportions are 3 shares for 2 domains \(a, b\)"),
+        ("half", "proportions must be a mapping or a list or null"),
     ],
 )
 def test_bad_proportions_are_refused(proportions: Any, message: str) -> None:

@@ -68,6 +68,8 @@ def test_static_is_equal_or_as_given() -> None:
     assert last({"name": "static"}, history) == [0.5, 0.5]
     given = {"name": "static", "params": {"proportions": {"a": 0.2, "b": 0.8}}}
     assert replay_mixer(given, history) == [{"a": 0.2, "b": 0.8}] * 3
+    in_order = {"name": "static", "params": {"proportions": [0.2, 0.8]}, "domains": ["b", "a"]}
+    assert replay_mixer(in_order, history) == [{"b": 0.2, "a": 0.8}] * 3
 
 
 # reward_gap ---------------------------------------------------------------------------------------------------------
