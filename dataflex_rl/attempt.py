@@ -14,9 +14,11 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from dataflex_rl import record as rec
+from dataflex_rl.benchmarks.rates import flags
 from dataflex_rl.console import Console, Phase, follow
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.claim import supervisor_alive, take
+from dataflex_rl.record.evaluation import read_items
 from dataflex_rl.record.status import now
 from dataflex_rl.seeding import dataset_fingerprint
 from dataflex_rl.settle import Plan
@@ -103,7 +105,7 @@ def _report(view: Console, record: rec.RunRecord, text: str) -> int:
     evaluation = rec.read_evaluation(record)
     assert evaluation is not None, "a done run has its evaluation"
     view.phase(text)
-    view.done(evaluation, record.path)
+    view.done(evaluation, record.path, flags(item for item in read_items(record) if item["phase"] == "trained"))
     return 0
 
 

@@ -10,7 +10,7 @@ import json
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -136,10 +136,12 @@ class Console:
             self._print(f"{text} ...")
         self._phase = text
 
-    def done(self, evaluation: Mapping[str, Any], path: Path) -> None:
-        """End with the table untrained -> trained of an eval.json, and where the record is."""
+    def done(self, evaluation: Mapping[str, Any], path: Path, notes: Sequence[str] = ()) -> None:
+        """End with the table untrained -> trained of an eval.json, what distorts it, and where the record is."""
         self.close()
         self._rich.print(result_table(evaluation))
+        for note in notes:
+            self._print(f"note: {note}")
         self._print(f"record: {path}")
 
     def failed(self, error: str, log: Path, *, since: int = 0) -> None:

@@ -29,15 +29,16 @@ from dataflex_rl.record.claim import join_claim
 class Logbook:
     """The run record of one training process; without `run_dir` in the configuration it writes nothing."""
 
-    def __init__(self, folder: str | None) -> None:
+    def __init__(self, folder: str | None, *, evaluates: bool = False) -> None:
         self._record = RunRecord(Path(folder)) if folder else None
+        self._evaluates = evaluates  # a record of one evaluation: no steps, and any model is the one to measure
         self._metrics: MetricsLog | None = None
         self._steps = 0
 
     @classmethod
     def open(cls, config: DictConfig) -> Logbook:
         """Return the logbook of a run."""
-        return cls(OmegaConf.select(config, "run_dir"))
+        return cls(OmegaConf.select(config, "run_dir"), evaluates=bool(config.trainer.get("val_only", False)))
 
     def begin(self, *, step: int, steps: int) -> None:
         """Start or continue at a step: what the record holds beyond it is cut off."""
@@ -45,6 +46,10 @@ class Logbook:
         if self._record is None:
             return
         join_claim(self._record)
+        if self._evaluates:
+            self._steps = step
+            update_status(self._record, step=step)
+            return
         cut_metrics(self._record, step)
         _cut_trace(self._record.trace, step)
         self._metrics = MetricsLog(self._record)

@@ -20,6 +20,7 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.utils import tensordict_utils as tu
 
+from dataflex_rl.benchmarks.rates import flags, rate_metrics
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host import agent_loop
 from dataflex_rl.host.feed import PromptLedger
@@ -145,6 +146,12 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         super().on_validate_end()
         self.book.evaluation(self._items, step=self.global_steps)
         self.book.phase("train")
+
+    def _validate(self) -> dict[str, float]:
+        metrics: dict[str, float] = super()._validate()
+        for line in flags(self._items):
+            logger.warning("evaluation at step %d: %s", self.global_steps, line)
+        return metrics | rate_metrics(self._items)
 
     def _collect_items(self, batch: KVBatchMeta) -> None:
         columns = self.val_dataset.dataframe.column_names

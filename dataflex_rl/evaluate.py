@@ -1,0 +1,224 @@
+"""`python -m dataflex_rl.evaluate`: measure a finished run, a checkpoint or a model, by verl's own validation alone.
+
+    python -m dataflex_rl.evaluate checkpoint=runs/default/tiny-toy3/uniform/seed_0
+    python -m dataflex_rl.evaluate checkpoint=runs/.../seed_0/checkpoints/global_step_30 benchmark=paper12
+    python -m dataflex_rl.evaluate model=qwen2_5_7b host=gpu8 task=multidomain3 benchmark=paper12
+
+checkpoint: a run record (its last checkpoint), a checkpoint inside one, or a folder with a Hugging Face model; without
+it the model is measured as it is. A run is measured under its own configuration, so on its own validation data its
+eval.json is reproduced exactly; `benchmark=` and KEY=VALUE settings change that. out: the folder of the result, which
+has the files of a run record that an evaluation fills (eval.json, eval_items.jsonl, config.yaml, train.log).
+
+Exit codes: 0 done, 1 the evaluation failed, 2 refused, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from dataflex_rl import record as rec
+from dataflex_rl.benchmarks.rates import flags
+from dataflex_rl.console import result_table
+from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.paths import shipped
+from dataflex_rl.record.evaluation import read_items
+from dataflex_rl.sources import build_sources, check_files, place_sources, to_build
+from dataflex_rl.supervise import TrainingProcess, child_environment
+
+_STEP = "global_step_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What to measure: a record and the folder and step of its checkpoint, or settings of a fresh configuration."""
+
+    record: Path | None = None
+    checkpoint: Path | None = None
+    step: int = 0
+    settings: tuple[str, ...] = ()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if arguments else 2
+    try:
+        return evaluate(arguments)
+    except (ConfigError, rec.RecordError, HydraException, OmegaConfBaseException) as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+
+
+def evaluate(arguments: Sequence[str]) -> int:
+    """Measure what the arguments name; returns the exit code.
+
+    Raises:
+        ConfigError: nothing measurable at `checkpoint`, or settings that do not fit it.
+    """
+    ours = {key: value for key, _, value in (argument.partition("=") for argument in arguments)}
+    settings = [argument for argument in arguments if argument.partition("=")[0] not in ("checkpoint", "out")]
+    target = find(ours.get("checkpoint"), settings)
+    if target.record is None:
+        return _fresh(target, ours.get("out"))
+    config = of_record(target, settings)
+    default = target.record / "evaluations" / f"{config.get('benchmark_name', 'none')}-step_{target.step}"
+    return measure(config, Path(ours.get("out") or default), target)
+
+
+def find(checkpoint: str | None, settings: Sequence[str]) -> Target:
+    """Return what a `checkpoint=` argument points at.
+
+    Raises:
+        ConfigError: neither a record with a checkpoint, nor a checkpoint, nor a model.
+    """
+    if checkpoint is None:
+        return Target(settings=tuple(settings))
+    path = Path(checkpoint).expanduser().resolve()
+    if (path / "manifest.json").is_file():
+        return _of_run(path)
+    step = path.name.removeprefix(_STEP)
+    if path.name.startswith(_STEP) and step.isdigit() and (path / "actor").is_dir():
+        record = path.parent.parent
+        if (record / "config.yaml").is_file():
+            return Target(record=record, checkpoint=path, step=int(step))
+        return Target(checkpoint=path, step=int(step), settings=tuple(settings))
+    if (path / "config.json").is_file():
+        if any(setting.startswith("model=") for setting in settings):
+            raise ConfigError(f"checkpoint={checkpoint} is a whole model: leave model= out")
+        return Target(settings=(f"model={path}", *settings))
+    raise ConfigError(
+        f"checkpoint={checkpoint}: wanted a run record (manifest.json), a checkpoint ({_STEP}<k> with actor/) "
+        f"or a Hugging Face model (config.json); {'it has none of them' if path.exists() else 'there is nothing'}"
+    )
+
+
+def _of_run(path: Path) -> Target:
+    step = rec.find_checkpoint(rec.RunRecord(path))
+    if step is None:
+        raise ConfigError(f"run record {path} has no whole checkpoint to measure")
+    return Target(record=path, checkpoint=path / "checkpoints" / f"{_STEP}{step}", step=step)
+
+
+def of_record(target: Target, settings: Sequence[str]) -> DictConfig:
+    """Return the configuration of a record with the settings applied.
+
+    Raises:
+        ConfigError: another model than the record's, an unknown benchmark or key, or a group that cannot be changed.
+    """
+    assert target.record is not None, "the caller looked"
+    values = rec.read_config(rec.RunRecord(target.record))
+    assert values is not None, "the caller looked"
+    config = OmegaConf.create(values)
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if key == "model":
+            if value != config.model_name:
+                raise ConfigError(f"model={value}: the run trained {config.model_name}; leave model= out")
+        elif key == "benchmark":
+            config = DictConfig(OmegaConf.merge(config, _benchmark(value)))
+        elif not equals or OmegaConf.select(config, key, default=_ABSENT) is _ABSENT:
+            raise ConfigError(f"setting {setting!r}: the run's configuration has no such key")
+        else:
+            config.merge_with_dotlist([setting])
+    return config
+
+
+_ABSENT = object()
+
+
+def _benchmark(name: str) -> DictConfig:
+    file = shipped("conf") / "benchmark" / f"{name}.yaml"
+    if not file.is_file():
+        raise unknown("benchmark", name, (path.stem for path in file.parent.glob("*.yaml")))
+    return DictConfig(OmegaConf.load(file))
+
+
+def _fresh(target: Target, out: str | None) -> int:
+    """Compose a configuration and measure its model, or a checkpoint that lies outside of a record."""
+    from dataflex_rl.run import compose_and
+
+    def job(config: DictConfig) -> int:
+        from dataflex_rl.host.validate import validate
+        from dataflex_rl.settle import settle
+
+        settle(config)
+        validate(config)
+        names = (config.model_name, config.get("benchmark_name", "none"), f"step_{target.step}")
+        default = Path(config.runs_dir).expanduser().resolve() / "evaluations" / "-".join(names)
+        return measure(config, Path(out) if out else default, target)
+
+    return compose_and(job, list(target.settings))
+
+
+def measure(config: DictConfig, out: Path, target: Target) -> int:
+    """Validate once with verl, in a process of its own, and show the result; returns the exit code.
+
+    An earlier result in the folder is replaced.
+
+    Raises:
+        ConfigError: the data are not there; RecordError: the folder cannot be written.
+    """
+    check_files(config)
+    built = to_build(config)
+    place_sources(config)
+    build_sources(built, progress=True)
+    record = rec.RunRecord(out.expanduser().resolve()).create()
+    for file in (record.eval, record.eval_items, record.log):
+        file.unlink(missing_ok=True)
+    rec.write_config(record, _resolved(evaluation_only(config, record.path, target)))
+    environment = child_environment(config.host.get("env") or {})
+    process = TrainingProcess(record.path, [], environment, record.log)
+    try:
+        code = process.wait()
+    except KeyboardInterrupt:
+        process.stop()
+        return 130
+    result = rec.read_evaluation(record)
+    if code or result is None:
+        print(f"error: the evaluation ended with exit code {code}; see {record.log}", file=sys.stderr)
+        return 1
+    show(result, record)
+    return 0
+
+
+def evaluation_only(config: DictConfig, out: Path, target: Target) -> DictConfig:
+    """Return the configuration under which verl only validates, the weights of the target in place."""
+    result: DictConfig = config.copy()
+    with open_dict(result):
+        result.run_dir = str(out)
+        trainer = result.trainer
+        trainer.val_only = trainer.val_before_train = True
+        trainer.default_local_dir = str(out / "checkpoints")
+        trainer.resume_mode = "disable" if target.checkpoint is None else "resume_path"
+        trainer.resume_from_path = None if target.checkpoint is None else str(target.checkpoint)
+    return result
+
+
+def _resolved(config: DictConfig) -> dict[str, Any]:
+    value = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)
+    assert isinstance(value, dict), "a configuration has keys"
+    return {str(key): item for key, item in value.items()}
+
+
+def show(result: dict[str, Any], record: rec.RunRecord) -> None:
+    """Print the counts, what distorts them, and where they are."""
+    from rich.console import Console
+
+    Console(highlight=False).print(result_table(result))
+    for line in flags(read_items(record)):
+        print(f"note: {line}")
+    print(f"result: {record.eval}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
