@@ -9,7 +9,7 @@ from typing import Any
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.tasks.card import counts, source_entry, write_card
 from dataflex_rl.tasks.items import Item, check_items, write_items
-from dataflex_rl.tasks.overlap import remove_overlap
+from dataflex_rl.tasks.overlap import Index, remove_overlap
 from dataflex_rl.tasks.public import SOURCES
 from dataflex_rl.tasks.source import interleave, load, seeded_order
 
@@ -49,13 +49,14 @@ def prepare(
     train: list[Item] = []
     val: list[Item] = []
     entries, overlaps = [], {}
+    index = Index.of(benchmarks)
     for domain in TASKS[task]:
         parts = []
         for name in DOMAINS[domain]:
             loaded = load(SOURCES[name], source, seed=seed)
             entries.append(source_entry(SOURCES[name], source, loaded))
             parts.append(seeded_order(loaded.items, seed))
-        overlap = remove_overlap(_once(interleave(parts)), benchmarks)
+        overlap = remove_overlap(_once(interleave(parts)), index)
         overlaps[domain] = {"exact": overlap.exact, "ngram": overlap.ngram}
         if len(overlap.kept) < prompts + held_out:
             raise ConfigError(

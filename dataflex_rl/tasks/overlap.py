@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from dataflex_rl.tasks.items import Item
 
 N = 13  # words in a row
-COMMON = 5  # a run in this many questions of one benchmark is wording
+COMMON = 5  # a run in this many questions of one benchmark is wording (small ones: a quarter of them, at least 2)
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -37,20 +37,33 @@ def _spaced(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def remove_overlap(items: Iterable[Item], benchmarks: Sequence[Item], *, n: int = N, common: int = COMMON) -> Overlap:
+@dataclass(frozen=True, kw_only=True)
+class Index:
+    """What training prompts must not share with benchmarks: whole questions, and runs of n words."""
+
+    whole: frozenset[str]
+    grams: frozenset[tuple[str, ...]]
+    n: int
+
+    @classmethod
+    def of(cls, benchmarks: Sequence[Item], *, n: int = N, common: int = COMMON) -> Index:
+        """Return the index of benchmark items; instructions and answer formats are not in it."""
+        whole = frozenset(_spaced(item.question) for item in benchmarks)
+        return cls(whole=whole, grams=frozenset(_content_grams(benchmarks, n, common)), n=n)
+
+
+def remove_overlap(items: Iterable[Item], index: Index) -> Overlap:
     """Remove the items whose question is in a benchmark, or shares n words in a row with one of its questions.
 
-    Instructions and answer formats do not count, nor do runs that `common` or more questions of one benchmark share.
-    Questions of fewer than n words can only be removed as a whole.
+    Runs that `common` or more questions of one benchmark share do not count. Questions of fewer than n words can
+    only be removed as a whole.
     """
-    whole = {_spaced(item.question) for item in benchmarks}
-    grams = _content_grams(benchmarks, n, common)
     kept: list[Item] = []
     exact = ngram = 0
     for item in items:
-        if _spaced(item.question) in whole:
+        if _spaced(item.question) in index.whole:
             exact += 1
-        elif not grams.isdisjoint(_grams(words(item.question), n)):
+        elif not index.grams.isdisjoint(_grams(words(item.question), index.n)):
             ngram += 1
         else:
             kept.append(item)
@@ -66,4 +79,6 @@ def _content_grams(benchmarks: Sequence[Item], n: int, common: int) -> set[tuple
     by_source: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
     for item in benchmarks:
         by_source[item.source].update(_grams(words(item.question), n))
-    return {gram for counts in by_source.values() for gram, count in counts.items() if count < common}
+    sizes = Counter(item.source for item in benchmarks)
+    wording = {source: max(2, min(common, size // 4)) for source, size in sizes.items()}
+    return {gram for source, counts in by_source.items() for gram, count in counts.items() if count < wording[source]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from dataflex_rl.tasks import text_logic, text_math, text_science
 from dataflex_rl.tasks.card import counts, write_card
 from dataflex_rl.tasks.generated import Problem, distinct
 from dataflex_rl.tasks.items import Item, check_items, content_id, write_items
-from dataflex_rl.tasks.overlap import Overlap, remove_overlap
+from dataflex_rl.tasks.overlap import Index, Overlap, remove_overlap
 
 TRAIN_FILE, VAL_FILE = "train.parquet", "val.parquet"
 DOMAINS = ("math", "logic", "science")
@@ -44,10 +44,10 @@ def prepare(folder: Path, knobs: Text3Knobs, benchmarks: Sequence[Item]) -> dict
     train: list[Item] = []
     val: list[Item] = []
     for domain in DOMAINS:
-        kept, overlap = domain_items(domain, knobs.train_size // 3, knobs.seed, held_out=False, benchmarks=benchmarks)
-        removed = {"exact": removed["exact"] + overlap.exact, "ngram": removed["ngram"] + overlap.ngram}
-        train += kept
-        val += domain_items(domain, knobs.val_size // 3, knobs.seed + 1, held_out=True, benchmarks=())[0]
+        part = domain_items(domain, knobs.train_size // 3, knobs.seed, held_out=False, index=Index.of(benchmarks))
+        removed = {"exact": removed["exact"] + part.exact, "ngram": removed["ngram"] + part.ngram}
+        train += part.kept
+        val += domain_items(domain, knobs.val_size // 3, knobs.seed + 1, held_out=True, index=Index.of(())).kept
     rng = random.Random(knobs.seed)
     rng.shuffle(train)
     rng.shuffle(val)
@@ -68,26 +68,21 @@ def versions() -> dict[str, Any]:
     return {"generators": {name: metadata.version(name) for name in ("reasoning-gym", "periodictable")}}
 
 
-def domain_items(
-    domain: str, count: int, seed: int, *, held_out: bool, benchmarks: Sequence[Item]
-) -> tuple[list[Item], Overlap]:
-    """Return `count` items of a domain, its streams in turn, and what of them overlapped with the benchmarks."""
+def domain_items(domain: str, count: int, seed: int, *, held_out: bool, index: Index) -> Overlap:
+    """Return `count` items of a domain, an equal share from each of its streams, and what of them overlapped."""
     streams = streams_of(domain, seed)
     seen: set[str] = set()
     total = Overlap(kept=[], exact=0, ngram=0)
-    while len(total.kept) < count:
-        missing = count - len(total.kept)
-        share = [missing // len(streams) + (i < missing % len(streams)) for i in range(len(streams))]
-        batch = [
-            to_item(problem, f"text_{domain}", domain)
-            for stream, n in zip(streams, share, strict=True)
-            for problem in distinct(stream, n, held_out=held_out, seen=seen)
-        ]
-        overlap = remove_overlap(batch, benchmarks)
-        total = Overlap(
-            kept=[*total.kept, *overlap.kept], exact=total.exact + overlap.exact, ngram=total.ngram + overlap.ngram
-        )
-    return total.kept, total
+    for number, stream in enumerate(streams):
+        wanted = count // len(streams) + (number < count % len(streams))
+        kept: list[Item] = []
+        while len(kept) < wanted:
+            found = distinct(stream, wanted - len(kept), held_out=held_out, seen=seen)
+            part = remove_overlap([to_item(problem, f"text_{domain}", domain) for problem in found], index)
+            kept += part.kept
+            total = replace(total, exact=total.exact + part.exact, ngram=total.ngram + part.ngram)
+        total = replace(total, kept=[*total.kept, *kept])
+    return total
 
 
 def streams_of(domain: str, seed: int) -> list[Iterator[Problem]]:

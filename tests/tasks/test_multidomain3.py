@@ -1,0 +1,102 @@
+"""The study's training task, prepared on the command line from a few local rows."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dataflex_rl.prepare import main, parse
+from dataflex_rl.seeding import dataset_fingerprint
+from dataflex_rl.tasks.items import read_items
+
+DATA = Path(__file__).parent.parent / "data"
+SMALL = ("prompts=2", "held_out=1")
+
+
+def prepare(folder: Path, *arguments: str) -> int:
+    return main([f"source={DATA}", f"out={folder}", *arguments])
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DATAFLEX_RL_DATA", str(tmp_path / "root"))
+    return tmp_path / "root"
+
+
+def test_every_domain_gives_its_prompts_and_the_card_says_where_from(root: Path, tmp_path: Path) -> None:
+    assert main(["benchmark=paper12", f"source={DATA / 'benchmarks'}", "any_size=true"]) == 0
+    assert prepare(tmp_path / "out", "task=multidomain3", *SMALL) == 0
+    train, val = (read_items(tmp_path / "out" / f"{split}.parquet") for split in ("train", "val"))
+    for items, per_domain in ((train, 2), (val, 1)):
+        domains = [item.domain for item in items]
+        assert sorted(domains) == ["logic"] * per_domain + ["math"] * per_domain + ["science"] * per_domain
+    assert not {item.question for item in train} & {item.question for item in val}
+    card = json.loads((tmp_path / "out" / "card.json").read_text())
+    assert card["sources"][0] == {
+        "source": "gsm8k", "domain": "math", "path": str(DATA), "rows_in": 5, "rows_out": 3,
+        "dropped": {"no answer": 1, "repeated question": 1},
+    }  # fmt: skip
+    assert card["overlap"]["math"] == {"exact": 0, "ngram": 0}
+    assert sum(card["against"].values()) == 24
+    assert card["files"]["train"]["fingerprint"] == dataset_fingerprint(tmp_path / "out" / "train.parquet")
+
+
+def test_a_prompt_that_a_benchmark_has_is_left_out_and_counted(root: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    lines = (DATA / "gsm8k.jsonl").read_text().splitlines(keepends=True)
+    (source / "gsm8k.jsonl").write_text("".join(lines[:3]))
+    assert main(["benchmark=gsm8k", f"source={source}", "any_size=true"]) == 0  # the same questions
+    assert prepare(tmp_path / "out", "task=multidomain_math", "against=gsm8k", *SMALL) == 0
+    card = json.loads((tmp_path / "out" / "card.json").read_text())
+    assert card["overlap"]["math"]["exact"] == 3
+    assert "gsm8k" not in card["train"]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(root: Path, tmp_path: Path) -> None:
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        assert prepare(tmp_path / name, "task=multidomain_math", "against=none", f"seed={seed}", *SMALL) == 0
+    first, again, other = ((tmp_path / name / "train.parquet").read_bytes() for name in "abc")
+    assert first == again != other
+
+
+def test_the_sources_of_mathematics_take_turns(root: Path, tmp_path: Path) -> None:
+    assert prepare(tmp_path, "task=multidomain_math", "against=none", "prompts=6", "held_out=3") == 0
+    for split, each in (("train", 2), ("val", 1)):
+        sources = sorted(item.source for item in read_items(tmp_path / f"{split}.parquet"))
+        assert sources == sorted(["gsm8k", "deepscaler", "dapo_math_17k"] * each)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("task=multidomain_science", "against=none"), "science has 3 prompts left, wanted 5000 \\+ 100 held out"),
+        (("task=multidomain3",), "against=paper12: .* is not there; run first: .* benchmark=paper12"),
+        (("task=nothing",), "unknown task 'nothing'; known: multidomain3"),
+        (("benchmark=nothing",), "unknown benchmark 'nothing'; known: aime24"),
+        (("task=text3", "train_size=10"), "text3 train_size: got 10, wanted a positive multiple of 3"),
+        (("task=a", "benchmark=b"), "wanted one of task=NAME and benchmark=NAME"),
+        ((), "wanted one of task=NAME and benchmark=NAME"),
+        (("task=text3", "sed=1"), "unknown setting 'sed=1'; known: against="),
+        (("task=text3", "seed=-1"), "seed='-1': wanted an integer >= 0"),
+        (("task=text3", "seed=1", "seed=2"), "seed is set twice"),
+        (("benchmark=gsm8k", "any_size=maybe"), "any_size='maybe': wanted true or false"),
+    ],
+)
+def test_a_request_that_cannot_be_met_is_refused_in_one_line(
+    arguments: tuple[str, ...], message: str, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert prepare(tmp_path / "out", *arguments) == 2
+    error = capsys.readouterr().err
+    assert len(error.strip().splitlines()) == 1
+    assert re.search(message, error), error
+
+
+def test_help_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "python -m dataflex_rl.prepare task=multidomain3" in capsys.readouterr().out
+    request = parse(["task=text3"])
+    assert (request.source, request.seed, request.any_size, request.out) == ("hub", 0, False, None)
