@@ -20,6 +20,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.claim import supervisor_alive, take
 from dataflex_rl.record.evaluation import read_items
 from dataflex_rl.record.status import now
+from dataflex_rl.plain import plain
 from dataflex_rl.seeding import dataset_fingerprint
 from dataflex_rl.settle import Plan
 from dataflex_rl.sources import FILES, MODEL, build_sources, place_sources, to_build
@@ -86,18 +87,12 @@ def _check_same_run(config: DictConfig, record: rec.RunRecord, built: dict[str, 
     old = rec.read_config(record)
     if old is None:
         return
-    diff = rec.config_diff(old, _resolved(config), _ignored(built))
+    diff = rec.config_diff(old, plain(config), _ignored(built))
     if diff:
         raise ConfigError(
             f"run record {record.path} was written with another configuration ({rec.describe_diff(diff)}); "
             "use another sweep= or runs_dir=, or force=true to start over (the old record is kept)"
         )
-
-
-def _resolved(config: DictConfig) -> dict[str, Any]:
-    value = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)
-    assert isinstance(value, dict)
-    return {str(key): item for key, item in value.items()}
 
 
 def _report(view: Console, record: rec.RunRecord, text: str) -> int:
@@ -122,10 +117,10 @@ class _Attempt:
             self._from = rec.resumable_checkpoint(self._record) or 0
         if self._from and not rec.has_evaluation(self._record, "untrained"):
             raise ConfigError(
-                f"run record {self._record.path} has a checkpoint at step {self._from} but no evaluation of the untrained "
-                "model, which is measured once; force=true starts over"
+                f"run record {self._record.path} has a checkpoint at step {self._from} but no evaluation of the "
+                "untrained model, which is measured once; force=true starts over"
             )
-        resolved = _resolved(self._config)
+        resolved = plain(self._config)
         rec.write_config(self._record, resolved)
         if rec.read_manifest(self._record) is None:
             rec.write_manifest(self._record, **self._manifest(resolved))

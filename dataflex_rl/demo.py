@@ -55,7 +55,8 @@ def print_gain(records: dict[str, RunRecord], seconds: dict[str, float]) -> None
             f"{seconds[method]:.0f}",
         )
     Console().print(table)
-    Console().print("One seed is one draw: compare methods over paired seeds before believing a difference.", style="dim")
+    hint = "One seed is one draw: compare methods over paired seeds before believing a difference."
+    Console().print(hint, style="dim")
     print(f"records: {next(iter(records.values())).path.parents[1]}")
 
 

@@ -19,7 +19,7 @@ def methods() -> dict[tuple[str, str, str], str]:
     """Return {(scorer, actuator, mixer): method}, read from `conf/method/`."""
     found = {}
     for path in sorted((shipped("conf") / "method").glob("*.yaml")):
-        choices = {}
+        choices: dict[str, str] = {}
         for entry in yaml.safe_load(path.read_text(encoding="utf-8")).get("defaults", []):
             choices |= {key.removeprefix("override /"): value for key, value in entry.items()}
         found[choices["scorer"], choices["actuator"], choices["mixer"]] = path.stem

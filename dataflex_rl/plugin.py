@@ -1,7 +1,7 @@
 """Registers dataflex_rl with verl. verl imports this module in the driver and in every Ray worker (`verl.plugins`).
 
-verl swallows what a plugin raises and later says only "Unknown trainer", so the reason is kept in `STATUS`, printed, and
-given again by trainers of our names that do nothing but raise it.
+verl swallows what a plugin raises and later says only "Unknown trainer", so the reason is kept in `STATUS`, printed,
+and given again by trainers of our names that do nothing but raise it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A training run as a child process that can be ended as a whole.
 
-verl starts Ray, and Ray starts a dozen processes, some of which outlive a kill of their parent. This process becomes the
-reaper of its orphans (Linux), and everything a run starts carries the run's token in its environment: so all of it, and
-nothing else, can be found and ended.
+verl starts Ray, and Ray starts a dozen processes, some of which outlive a kill of their parent. This process becomes
+the reaper of its orphans (Linux), and everything a run starts carries the run's token in its environment: so all of it,
+and nothing else, can be found and ended.
 """
 
 from __future__ import annotations

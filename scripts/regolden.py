@@ -3,7 +3,8 @@
     python scripts/regolden.py                # all methods of conf/method, about a minute each on 2 cores
     python scripts/regolden.py uniform per    # some
 
-Numbers depend on the processor's floating-point kernels through sampling: compare on the kind of machine that wrote them.
+Numbers depend on the processor's floating-point kernels through sampling: compare on the kind of machine that wrote
+them.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def render(method: str, record: Path) -> str:
     digest = json.loads((record / "manifest.json").read_text())["prompt_stream_digest"]
     out.append(f"prompts {digest['all']['count']} {digest['all']['digest']}")
     for name, entry in json.loads((record / "eval.json").read_text())["benchmarks"].items():
-        out.append(f"{name} {entry['untrained']['correct']} -> {entry['trained']['correct']} of {entry['trained']['total']}")
+        before, after = entry["untrained"], entry["trained"]
+        out.append(f"{name} {before['correct']} -> {after['correct']} of {after['total']}")
     return "\n".join(out) + "\n"
 
 

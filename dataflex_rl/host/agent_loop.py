@@ -1,7 +1,7 @@
 """Agent loop with common random numbers: each rollout request gets its own sampling seed.
 
-The seed is f(run seed, prompt key, draw, rollout index): two methods at the same seed that meet the same prompt draw the
-same random numbers, the responses of one prompt differ, and a rerun repeats exactly (DESIGN, reproducibility).
+The seed is f(run seed, prompt key, draw, rollout index): two methods at the same seed that meet the same prompt draw
+the same random numbers, the responses of one prompt differ, and a rerun repeats exactly.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class SeededSingleTurn(SingleTurnAgentLoop):
         """Generate one response.
 
         Args:
-            sampling_params: shared by all responses of a prompt: copied before a seed goes in. A seed already there wins.
+            sampling_params: shared by all responses of a prompt, so copied before a seed goes in; one already there
+                wins.
             kwargs: the prompt's columns, with `uid`, `session_id` (the rollout index) and `raw_prompt`; a limit in
                 `extra_info.max_new_tokens` holds for this prompt.
         """
@@ -56,7 +57,7 @@ class SeededSingleTurn(SingleTurnAgentLoop):
         return await super().run(params, **kwargs)
 
 
-class SeededAgentLoopWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ignore[misc]
+class SeededAgentLoopWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):
     """verl's worker, with one agent loop object for all requests.
 
     verl builds an agent loop through Hydra for each response, 20 ms of Python on two cores. Ours holds no state of a

@@ -42,7 +42,7 @@ class TrajectoryKey(NamedTuple):
 
     uid: str
     session: int
-    index: int
+    output: int
 
     @classmethod
     def parse(cls, key: str) -> TrajectoryKey:

@@ -69,7 +69,7 @@ class Logbook:
         update_status(self._record, step=step)
 
     def evaluation(self, items: Sequence[Mapping[str, Any]], *, step: int) -> None:
-        """Write the items of the untrained (step 0) or the trained model (last step); others are only in the metrics."""
+        """Write the items of the untrained (step 0) or the trained model (last step); others are in the metrics."""
         if self._record is None or step not in (0, self._steps):
             return
         phase = "untrained" if step == 0 else "trained"

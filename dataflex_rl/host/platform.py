@@ -1,8 +1,8 @@
 """The CPU as a verl platform.
 
-verl asks a platform for a device module (`torch.cuda`, `torch.npu`) and a few facts. On the CPU the module is `torch.cpu`
-plus memory functions that have nothing to report. Ray counts the device under its resource name "GPU", the only one
-besides "NPU" that verl's resource check knows, so the private Ray instance of a CPU run is given logical GPUs.
+verl asks a platform for a device module (`torch.cuda`, `torch.npu`) and a few facts. On the CPU the module is
+`torch.cpu` plus memory functions that have nothing to report. Ray counts the device under its resource name "GPU", the
+only one besides "NPU" that verl's resource check knows, so the private Ray instance of a CPU run is given logical GPUs.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def register_platform() -> None:
 
 
 def register_all() -> None:
-    """Register platform, engines, rollout server, agent loop and trainers. The platform first: verl reads it at import."""
+    """Register platform, engines, rollout server, agent loop, trainers; the platform first: verl reads it at import."""
     register_platform()
     from verl.workers.rollout.base import _ROLLOUT_REGISTRY
     from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry

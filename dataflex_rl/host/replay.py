@@ -17,7 +17,7 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.identity import Identity, TrajectoryKey, from_uid, identify
 
-_SETTINGS = {"poll_interval": 0.02, "on_failure": "error", "filter_groups": False}
+_SETTINGS: dict[str, Any] = {"poll_interval": 0.02, "on_failure": "error", "filter_groups": False}
 
 
 class OrderedReplayBuffer(ReplayBuffer):
@@ -82,7 +82,7 @@ class OrderedReplayBuffer(ReplayBuffer):
         batch = super()._materialize_batch(partition_id, selected_prompt_uids, partition_snapshot)
         place = {uid: i for i, uid in enumerate(selected_prompt_uids)}
         parts = [TrajectoryKey.parse(key) for key in batch.keys]
-        order = sorted(range(len(parts)), key=lambda i: (place[parts[i].uid], parts[i].session, parts[i].index))
+        order = sorted(range(len(parts)), key=lambda i: (place[parts[i].uid], parts[i].session, parts[i].output))
         batch.reorder(order)
         if partition_id == "val" and self.on_validation is not None:
             self.on_validation(batch)

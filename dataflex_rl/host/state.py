@@ -43,6 +43,6 @@ def check_fingerprint(state: dict[str, Any], fingerprint: str, folder: Path) -> 
     """
     if state["fingerprint"] != fingerprint:
         raise ConfigError(
-            f"checkpoint {folder} was trained on data with fingerprint {state['fingerprint']}, but data.train_files has "
-            f"{fingerprint}; resume with the same data, or start a new run"
+            f"checkpoint {folder} was trained on data with fingerprint {state['fingerprint']}, but data.train_files "
+            f"has {fingerprint}; resume with the same data, or start a new run"
         )

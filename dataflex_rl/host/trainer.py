@@ -1,9 +1,9 @@
 """verl's synchronous trainer with a data policy, a counted prompt feed and a run record.
 
 `dataflex_sync` is verl's own `PPOTrainerSync` with these differences, each at a hook verl calls anyway: prompts get
-stable uids (`_fetch_one_gen_batch`), batches come in a fixed order (`_build_replay_buffer`), the policy weighs the batch
-after the advantages (`_compute_advantage`), validation results are kept per item (`_val_metrics_update`), and our state
-is saved with verl's checkpoint. With `uniform` none of them changes a number verl computes.
+stable uids (`_fetch_one_gen_batch`), batches come in a fixed order (`_build_replay_buffer`), the policy weighs the
+batch after the advantages (`_compute_advantage`), validation results are kept per item (`on_validate_end`), and our
+state is saved with verl's checkpoint. With `uniform` none of them changes a number verl computes.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from dataflex_rl.host.policy_step import PolicyStep, host_facts
 from dataflex_rl.host.replay import OrderedReplayBuffer
 from dataflex_rl.host.state import check_fingerprint, load_state, save_state
 from dataflex_rl.host.validation import read_items
+from dataflex_rl.plain import plain
 from dataflex_rl.policy import Decision, Policy, split_block
 from dataflex_rl.seeding import dataset_fingerprint
 
@@ -45,8 +46,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
     _fields: frozenset[str] = frozenset()  # batch fields that are read besides the policy's
 
     def __init__(self, config: DictConfig) -> None:
-        block = OmegaConf.to_container(config.dataflex, resolve=True) if "dataflex" in config else {}
-        policy_block, mixer_block = split_block(block)
+        policy_block, mixer_block = split_block(plain(config.dataflex) if "dataflex" in config else {})
         self.policy = Policy.from_config(policy_block)
         self.policy.check(host_facts(config))
         self._mount_mixer(config, mixer_block)

@@ -6,10 +6,11 @@ import contextlib
 import io
 import warnings
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.plain import plain
 
 
 def validate(config: DictConfig) -> None:
@@ -30,10 +31,10 @@ def validate(config: DictConfig) -> None:
         from dataflex_rl.mixers.config import parse_mixer
         from dataflex_rl.policy import Policy, split_block
 
-        copy = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
+        copy = DictConfig(plain(config))
         try:
             _check_sampling(copy)
-            policy_block, mixer_block = split_block(OmegaConf.to_container(copy.dataflex))
+            policy_block, mixer_block = split_block(plain(copy.dataflex))
             Policy.from_config(policy_block).check(host_facts(copy))
             mixing = parse_mixer(mixer_block)
             if mixing is not None:

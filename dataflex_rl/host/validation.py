@@ -26,7 +26,7 @@ def read_items(batch: KVBatchMeta, *, domain_column: str | None, response_length
             `extra_info.max_new_tokens` goes before it.
     """
     keys = _last_outputs([TrajectoryKey.parse(key) for key in batch.keys])
-    names = [f"{key.uid}_{key.session}_{key.index}" for key in keys]
+    names = [f"{key.uid}_{key.session}_{key.output}" for key in keys]
     tags = dict(zip(batch.keys, batch.tags, strict=True))
     fields = _FIELDS + ([domain_column] if domain_column else [])
     data = tq.kv_batch_get(keys=names, partition_id=batch.partition_id, select_fields=fields)
@@ -63,6 +63,6 @@ def _last_outputs(keys: list[TrajectoryKey]) -> list[TrajectoryKey]:
     last: dict[tuple[str, int], TrajectoryKey] = {}
     for key in keys:
         kept = last.get((key.uid, key.session))
-        if kept is None or key.index > kept.index:
+        if kept is None or key.output > kept.output:
             last[key.uid, key.session] = key
     return list(last.values())

@@ -1,7 +1,7 @@
 """verl's workers on a CPU.
 
-verl builds the process group with the backend string "cpu:gloo,<device>:<backend>"; on a CPU that names the device twice
-and torch refuses it. It does so only when no group exists, so these subclasses create the gloo group first.
+verl builds the process group with the backend string "cpu:gloo,<device>:<backend>"; on a CPU that names the device
+twice and torch refuses it. It does so only when no group exists, so these subclasses create the gloo group first.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ CASES = {
     "unknown actuator group": (["actuator=difffliter"], ["actuator/difffliter", "difffilter"]),
     "unknown model": (["model=tinny"], ["model/tinny", "tiny"]),
     "unknown host": (["host=tpu"], ["host/tpu", "cpu"]),
-    "unknown scorer name": (["dataflex.scorer.name=group_slove", "actuator=difffilter"], ["group_slove", "group_solve"]),
+    "unknown scorer": (["dataflex.scorer.name=group_slove", "actuator=difffilter"], ["group_slove", "group_solve"]),
     "misspelt parameter": (["method=difffilter", "+dataflex.actuator.params.hihg=0.7"], ["hihg", "high", "low"]),
     "misspelt verl key": (["data.train_bach_size=8"], ["train_bach_size"]),
     "low above high": (["method=difffilter", "dataflex.actuator.params.low=0.9"], ["low", "0.9", "high"]),

@@ -18,8 +18,8 @@ import psutil
 import pytest
 
 from tests.host.conftest import SIZE, STEPS
-from tests.host.training import PATIENCE, Finished, start, train
 from tests.host.test_training import assert_same_run
+from tests.host.training import PATIENCE, Finished, start, train
 
 
 def lines(record: Path) -> int:

@@ -117,7 +117,8 @@ def test_difffilter_drops_and_says_so(difffilter: Finished, uniform: Finished) -
         == uniform.json("manifest.json")["prompt_stream_digest"]
     )
     different = [
-        not torch.equal(a, b) for a, b in zip(difffilter.weights(STEPS).values(), uniform.weights(STEPS).values(), strict=True)
+        not torch.equal(a, b)
+        for a, b in zip(difffilter.weights(STEPS).values(), uniform.weights(STEPS).values(), strict=True)
     ]
     assert any(different)
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 
-class _Layer(CacheLayerMixin):  # type: ignore[misc]
+class _Layer(CacheLayerMixin):
     """What both layers share: the engine passes masks and positions itself, so nobody asks for lengths."""
 
     def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:

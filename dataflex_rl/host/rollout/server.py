@@ -132,6 +132,6 @@ class RolloutServer:
 
 def stop_ids_of(model: torch.nn.Module, tokenizer: Any) -> frozenset[int]:
     """Return the token ids that end a response: the generation config's eos ids, else the tokenizer's."""
-    eos = model.generation_config.eos_token_id
-    eos = tokenizer.eos_token_id if eos is None else eos
+    settings: Any = model.generation_config
+    eos = tokenizer.eos_token_id if settings.eos_token_id is None else settings.eos_token_id
     return frozenset([eos] if isinstance(eos, int) else (eos or []))
