@@ -50,6 +50,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
+def lines_so_far(record: Path) -> list[str]:
+    """Return the whole metrics lines of a record that another process writes."""
+    path = record / "metrics.jsonl"
+    return path.read_text().split("\n")[:-1] if path.exists() else []
+
+
 def actor_weights(folder: Path) -> dict[str, torch.Tensor]:
     """Return verl's saved actor parameters as plain tensors."""
     state = torch.load(folder / "actor" / "model_world_size_1_rank_0.pt", weights_only=False)

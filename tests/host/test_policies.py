@@ -1,0 +1,97 @@
+"""Policies beyond the default pair, end to end: other estimators, a critic, and the golden runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.host.conftest import STEPS
+from tests.host.training import Finished, train, untimed
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+IN_DEFAULT_RUN = ("uniform", "difffilter")
+
+
+def script() -> ModuleType:
+    """Return scripts/regolden.py as a module."""
+    spec = importlib.util.spec_from_file_location("regolden", ROOT / "scripts" / "regolden.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+REGOLDEN = script()
+METHODS = REGOLDEN.methods()
+
+
+def body(text: str) -> list[str]:
+    """Return a golden text without its first line, which names the overrides."""
+    return text.splitlines()[1:]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_golden_files_are_there_and_differ_from_uniform(method: str) -> None:
+    """Every method changes training: its ten steps are not uniform's."""
+    text = (GOLDEN / f"{method}.txt").read_text()
+    assert len([line for line in body(text) if line.split()[0].isdigit()]) == STEPS
+    if method != "uniform":
+        assert body(text) != body((GOLDEN / "uniform.txt").read_text())
+
+
+def same_processor() -> bool:
+    """Return whether this is the kind of processor that the golden runs were written on."""
+    flags = Path("/proc/cpuinfo").read_text() if os.path.exists("/proc/cpuinfo") else ""
+    return "avx512f" in flags and "AuthenticAMD" in flags
+
+
+@pytest.mark.parametrize("method", IN_DEFAULT_RUN)
+def test_golden_runs_of_this_session(method: str, request: pytest.FixtureRequest) -> None:
+    """The runs of the other tests reproduce the golden prompts; on the processor they were written on, every number."""
+    run: Finished = request.getfixturevalue(method)
+    new, old = body(REGOLDEN.render(method, run.record)), body((GOLDEN / f"{method}.txt").read_text())
+    prompts = [[line for line in text if line.startswith("prompts ")] for text in (new, old)]
+    assert prompts[0] == prompts[1]
+    if same_processor():
+        assert new == old
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in IN_DEFAULT_RUN])
+def test_golden_runs(method: str, tmp_path: Path) -> None:
+    new = body(REGOLDEN.render(method, REGOLDEN.run(method, tmp_path)))
+    old = body((GOLDEN / f"{method}.txt").read_text())
+    prompts = [[line for line in text if line.startswith("prompts ")] for text in (new, old)]
+    assert prompts[0] == prompts[1]
+    if same_processor():
+        assert new == old
+
+
+@pytest.mark.slow
+def test_softmax_with_gae_and_a_critic(tmp_path: Path) -> None:
+    """Reward- and advantage-level scorers work for any estimator, here verl's GAE with its critic."""
+    size = ("trainer.total_training_steps=3", "trainer.save_freq=3", "algorithm.adv_estimator=gae")
+    critic = (
+        "critic.model.path=${actor_rollout_ref.model.path}",
+        "critic.ppo_mini_batch_size=16",
+        "critic.ppo_micro_batch_size_per_gpu=80",
+        "critic.forward_micro_batch_size_per_gpu=80",
+        "critic.optim.lr=3e-4",
+    )
+    runs = {
+        name: train(tmp_path / name, f"default/tiny-toy3/{name}/seed_0", f"method={name}", *size, *critic)
+        for name in ("softmax", "uniform")
+    }
+    for run in runs.values():
+        assert run.code == 0, run.out
+        assert all(data["critic/vf_loss"] >= 0 for data in run.metrics)
+    weighted = runs["softmax"].metrics
+    assert all(data["dataflex/weight_mean"] == pytest.approx(1.0) for data in weighted)
+    assert all(data["dataflex/weight_std"] > 0 for data in weighted)
+    assert untimed(weighted[-1]) != untimed(runs["uniform"].metrics[-1])
