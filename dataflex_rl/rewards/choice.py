@@ -20,6 +20,7 @@ from dataflex_rl.rewards.answer import Result, grade
 from dataflex_rl.rewards.boxed import last_box
 
 INSTRUCTION = "Think step by step and end with 'The answer is (X)', where X is the letter of the correct option."
+BRIEF = "Reply with one line: 'The answer is (X)', where X is the letter of the correct option."
 LETTERS = "ABCDEFGHIJ"
 
 _WRAP = r"[\s*_$\"'`]{0,12}"  # emphasis and quotes around an answer; bounded, so that matching stays linear

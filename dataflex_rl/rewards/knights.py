@@ -20,6 +20,10 @@ INSTRUCTION = (
     "form 'NAME is a knight' or 'NAME is a knave', separated by commas. ('Truth-teller' counts as knight, 'liar' as "
     "knave.)"
 )
+BRIEF = (
+    "Reply with one line that starts with 'Final answer:' and gives the role of every person, in the form "
+    "'NAME is a knight' or 'NAME is a knave', separated by commas."
+)
 _MAX_ANSWER = 4000  # characters read after the marker
 _MARKER = re.compile(
     r"final\s{1,3}answer|conclusion\s?\**\s?:|^[^\w\n]{0,8}answer\s?\**\s?:|<answer>|\\boxed\s?\{", re.I | re.M

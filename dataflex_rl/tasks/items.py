@@ -48,6 +48,7 @@ class Item:
     question: without the instruction that states the answer format.
     difficulty: grade from 1, 0 where the source has none.
     max_new_tokens: limit of an evaluated response [tokens]; None: the run's own.
+    brief: ask for the answer alone, for models and budgets too small to reason in text.
     """
 
     source: str
@@ -57,11 +58,13 @@ class Item:
     gold: str
     difficulty: int = 0
     max_new_tokens: int | None = None
+    brief: bool = False
 
 
 def prompt_of(item: Item) -> str:
     """Return the user message: the question, then how to answer it."""
-    return f"{item.question.strip()}\n\n{verifier(item.source).INSTRUCTION}"
+    module = verifier(item.source)
+    return f"{item.question.strip()}\n\n{module.BRIEF if item.brief else module.INSTRUCTION}"
 
 
 def content_id(*parts: str) -> str:
@@ -128,7 +131,7 @@ def read_items(path: Path) -> list[Item]:
     items = []
     for row in pq.read_table(path).to_pylist():
         info = row["extra_info"]
-        question = row["prompt"][0]["content"].removesuffix(f"\n\n{verifier(row['data_source']).INSTRUCTION}")
+        question, _, instruction = row["prompt"][0]["content"].rpartition("\n\n")
         items.append(
             Item(
                 source=row["data_source"],
@@ -138,6 +141,7 @@ def read_items(path: Path) -> list[Item]:
                 gold=row["reward_model"]["ground_truth"],
                 difficulty=info["difficulty"],
                 max_new_tokens=info["max_new_tokens"],
+                brief=instruction == verifier(row["data_source"]).BRIEF,
             )
         )
     return items

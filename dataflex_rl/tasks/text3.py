@@ -25,7 +25,7 @@ class Text3Knobs:
 
     seed: int = 0
     train_size: int = 2400
-    val_size: int = 90
+    val_size: int = 45
 
 
 def prepare(folder: Path, knobs: Text3Knobs, benchmarks: Sequence[Item]) -> dict[str, int]:
@@ -107,4 +107,5 @@ def to_item(problem: Problem, source: str, domain: str, max_new_tokens: int | No
         gold=problem.gold,
         difficulty=problem.level,
         max_new_tokens=max_new_tokens,
+        brief=True,
     )

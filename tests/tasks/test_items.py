@@ -24,6 +24,7 @@ def test_a_prompt_states_the_format_its_verifier_reads() -> None:
     assert prompt_of(SCIENCE) == f"Which?\n(A) x\n(B) y\n\n{choice.INSTRUCTION}"
     assert "\\boxed{}" in prompt_of(MATH)
     assert "'Final answer:'" in prompt_of(LOGIC)
+    assert prompt_of(replace(SCIENCE, brief=True)) == f"Which?\n(A) x\n(B) y\n\n{choice.BRIEF}"
 
 
 def test_a_row_is_verls_schema_with_id_difficulty_and_limit() -> None:
@@ -36,7 +37,7 @@ def test_a_row_is_verls_schema_with_id_difficulty_and_limit() -> None:
 
 
 def test_a_file_comes_back_as_it_was_and_verl_reads_it(tmp_path: Path) -> None:
-    items = [SCIENCE, MATH, LOGIC]
+    items = [SCIENCE, MATH, replace(LOGIC, brief=True)]
     file = write_items(items, tmp_path / "deep" / "x.parquet", split="val", first_index=3)
     assert read_items(file) == items
     config = {"filter_overlong_prompts": False, "cache_dir": str(tmp_path / "cache")}
