@@ -47,9 +47,9 @@ def test_the_groups_are_complete() -> None:
     assert {"qwen2_5_7b", "qwen2_5_7b_instruct", "qwen2_5_14b", "llama3_1_8b", "smollm2_135m", "tiny"} <= set(MODELS)
 
 
-@pytest.mark.parametrize("model", PAPER_MODELS)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_composes_for_the_studys_models_on_its_host(method: str, model: str) -> None:
+def test_every_method_composes_on_the_studys_host(method: str) -> None:
+    model = PAPER_MODELS[METHODS.index(method) % 2]  # the whole product is in the slow tests
     _, plan = study(method, model, "gpu8")
     assert (plan.method, plan.model, plan.task, plan.host) == (method, model, "multidomain3", "gpu8")
     assert (plan.steps, plan.prompts_per_step, plan.responses_per_prompt) == (300, 64, 5)

@@ -1,0 +1,25 @@
+"""A finished run, measured again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.host.conftest import STEPS
+from tests.host.training import Finished, finish, read_lines, start
+
+
+def test_evaluating_a_finished_run_reproduces_its_evaluation_exactly(uniform: Finished, tmp_path: Path) -> None:
+    process = start(
+        tmp_path, f"checkpoint={uniform.record}", f"out={tmp_path / 'again'}", module="dataflex_rl.evaluate"
+    )
+    done = finish(process, tmp_path / "again")
+    assert done.code == 0, done.out
+    expected = uniform.json("eval.json")
+    again = done.json("eval.json")
+    assert again["steps"] == expected["steps"] == STEPS
+    assert {name: entry["trained"] for name, entry in again["benchmarks"].items()} == {
+        name: entry["trained"] for name, entry in expected["benchmarks"].items()
+    }
+    items = [json.dumps(item) for item in read_lines(uniform.record / "eval_items.jsonl") if item["phase"] == "trained"]
+    assert [json.dumps(item) for item in read_lines(done.record / "eval_items.jsonl")] == items
