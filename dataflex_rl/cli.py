@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "run": ("dataflex_rl.run", "train one run: dataflex-rl run method=difffilter seed=0"),
+    "prepare": ("dataflex_rl.prepare", "write training tasks and benchmarks as parquet files, once"),
+    "evaluate": ("dataflex_rl.evaluate", "measure a finished run, a checkpoint or a model"),
     "demo": ("dataflex_rl.demo", "train uniform, then difffilter, on the embedded model"),
     "doctor": ("dataflex_rl.doctor", "can training start on this machine?"),
     "list": ("dataflex_rl.listing", "every scorer, actuator and mixer"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from dataflex_rl.seeding import dataset_fingerprint
 from dataflex_rl.tasks.items import Item
+from dataflex_rl.tasks.read import revision_of
 from dataflex_rl.tasks.source import Loaded, Source
 
 FILE = "card.json"
@@ -17,7 +18,9 @@ FILE = "card.json"
 
 def source_entry(source: Source, where: str, loaded: Loaded) -> dict[str, Any]:
     """Return what a card says of one source: repository and revision (or path), rows in and out, dropped and why."""
-    origin = {"repo": source.remote.repo, "revision": source.remote.revision} if where == "hub" else {"path": where}
+    origin = {"path": where}
+    if where == "hub":
+        origin = {"repo": source.remote.repo, "revision": revision_of(source.name, source.remote)}
     return {
         "source": source.name,
         "domain": source.domain,

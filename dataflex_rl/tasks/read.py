@@ -71,6 +71,20 @@ def _from_hub(name: str, remote: Remote) -> Iterator[Raw]:
             raise ConfigError(_hub_message(name, remote, error)) from error
 
 
+def revision_of(name: str, remote: Remote) -> str:
+    """Return the commit of a dataset on the hub that its revision names.
+
+    Raises:
+        ConfigError: the hub cannot be reached, or does not show it.
+    """
+    from huggingface_hub import HfApi
+
+    try:
+        return str(HfApi().dataset_info(remote.repo, revision=remote.revision).sha)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise ConfigError(_hub_message(name, remote, error)) from error
+
+
 def _hub_message(name: str, remote: Remote, error: Exception) -> str:
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     if remote.gated:

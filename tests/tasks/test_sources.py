@@ -1,0 +1,99 @@
+"""Sources that stand by name in a configuration: `build:NAME` and `prepared:NAME`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from omegaconf import DictConfig, OmegaConf
+
+from dataflex_rl.embedded import BUILT, MODEL, TRAIN, VAL
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.mix_checks import domains_in
+from dataflex_rl.sources import build_sources, check_files, is_ready, place_sources, source_of, to_build
+from dataflex_rl.tasks.items import Item, write_items
+
+ITEM = Item(source="gsm8k", domain="math", item_id="a", question="1+1?", gold="2")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DATAFLEX_RL_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr("dataflex_rl.embedded.default_root", lambda: tmp_path / "cache")
+    return tmp_path
+
+
+def config(model: str = "/m", train: str = "build:text3", val: str = "build:text12", **more: object) -> DictConfig:
+    model_part = {"actor_rollout_ref": {"model": {"path": model}}}
+    return OmegaConf.create(
+        {**model_part, "data": {"train_files": train, "val_files": val, "prompt_key": "prompt"}, **more}
+    )
+
+
+def test_names_are_found_and_paths_take_their_place(root: Path) -> None:
+    made = config(model="build:smollm2_135m", val="prepared:paper12")
+    assert to_build(made) == {MODEL: "smollm2_135m", TRAIN: "text3", VAL: "prepared:paper12"}
+    assert not is_ready(to_build(made))
+    place_sources(made)
+    assert made.data.val_files == str(root / "data" / "paper12" / "test.parquet")
+    assert made.data.train_files == str(BUILT["text3"].places()[TRAIN])
+    assert made.data.train_files.startswith(str(root / "cache" / "text3-"))
+    assert to_build(made) == {}
+
+
+def test_what_is_embedded_is_built_once_where_its_path_says(root: Path) -> None:
+    names = {VAL: "text12"}
+    build_sources(names, progress=False)
+    assert is_ready(names)
+    file = BUILT["text12"].places()[VAL]
+    stamp = file.stat().st_mtime_ns
+    build_sources(names, progress=False)
+    assert file.stat().st_mtime_ns == stamp
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "message"),
+    [
+        (
+            TRAIN,
+            "text4",
+            "unknown embedded source in data.train_files.*known: smollm2_135m, text12, text3, tiny",
+        ),
+        (TRAIN, "text12", "data.train_files: 'text12' is no source for it; it is one for data.val_files"),
+        (MODEL, "text3", "actor_rollout_ref.model.path: 'text3' is no source for it"),
+        (TRAIN, "prepared:paper12", "data.train_files: 'prepared:paper12' is no source for it"),
+    ],
+)
+def test_a_name_that_does_not_fit_its_place_is_refused(root: Path, key: str, name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        source_of(key, name)
+
+
+@pytest.mark.parametrize(("name", "command"), [("multidomain3", "task=multidomain3"), ("math500", "benchmark=math500")])
+def test_what_is_not_prepared_says_how_to_prepare_it(root: Path, name: str, command: str) -> None:
+    key = {"multidomain3": "train", "math500": "val"}[name]
+    with pytest.raises(
+        ConfigError, match=f"'{name}' is not prepared: .*; run: python -m dataflex_rl.prepare {command}"
+    ):
+        check_files(config(**{key: f"prepared:{name}"}, dry_run=False))
+    check_files(config(**{key: f"prepared:{name}"}, dry_run=True))
+
+
+def test_own_prepared_data_stand_by_the_name_of_their_folder(root: Path) -> None:
+    for split in ("train", "val"):
+        write_items([ITEM], root / "data" / "mine" / f"{split}.parquet", split=split)
+    made = config(train="prepared:mine", val="prepared:mine", dry_run=False)
+    check_files(made)
+    place_sources(made)
+    assert made.data.val_files == str(root / "data" / "mine" / "val.parquet")
+    check_files(made)
+
+
+def test_domains_are_known_before_the_data_are_there_and_read_once_they_are(root: Path) -> None:
+    assert domains_in("prepared:multidomain3", "domain") == ["logic", "math", "science"]
+    assert domains_in("build:text3", "data_source") == ["text_logic", "text_math", "text_science"]
+    with pytest.raises(ConfigError, match=r"no column 'topic' .* it has: domain, ability, data_source"):
+        domains_in("prepared:multidomain3", "topic")
+    for split in ("train", "val"):
+        write_items([ITEM], root / "data" / "multidomain3" / f"{split}.parquet", split=split)
+    assert domains_in("prepared:multidomain3", "domain") == ["math"]
