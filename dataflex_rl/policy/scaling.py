@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dataflex_rl.segments import all_data, chunks, count_B, masked_sum_B
 
+_FAINT, _LIFT = 2.0**-60, 2.0**100
 Parts = Callable[[], Iterator[tuple[Tensor, Tensor]]]  # (raw weight, share of the mean it stands for), float64
 
 
@@ -38,6 +39,8 @@ def scale_N_(raw_N: Tensor, mask_N: Tensor, measure_B: Tensor, offset_B1: Tensor
     for _, tokens in chunks(offset_B1):
         if not all_data(mask_N[tokens]):
             raw_N[tokens].masked_fill_(mask_N[tokens] == 0, 0.0)
+    if raw_N.numel() and float(raw_N.max()) < _FAINT:  # their scale would not fit a float32; a power of 2 is exact
+        raw_N.mul_(_LIFT)
     mass = float((masked_sum_B(raw_N, mask_N, offset_B1) * measure_B).sum())
     if mass == 0.0:
         return raw_N.fill_(1.0).mul_(mask_N != 0)
