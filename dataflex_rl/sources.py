@@ -16,8 +16,8 @@ from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.seeding import prompt_key
 
 __all__ = [
-    "FILES", "MODEL", "build_sources", "check_files", "check_model", "is_named", "is_ready", "place_sources", "source_of",
-    "to_build",
+    "FILES", "MODEL", "build_sources", "check_files", "check_model", "is_named", "is_ready", "place_sources",
+    "source_of", "to_build",
 ]  # fmt: skip
 FILES = (TRAIN, VAL)
 _SCHEMES = ("build:", "prepared:")

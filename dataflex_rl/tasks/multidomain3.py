@@ -9,7 +9,7 @@ from typing import Any
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.tasks.card import counts, source_entry, write_card
 from dataflex_rl.tasks.items import Item, check_items, write_items
-from dataflex_rl.tasks.overlap import Index, remove_overlap
+from dataflex_rl.tasks.overlap import Index, Overlap, remove_overlap
 from dataflex_rl.tasks.public import SOURCES
 from dataflex_rl.tasks.source import interleave, load, seeded_order
 
@@ -48,15 +48,11 @@ def prepare(
     """
     train: list[Item] = []
     val: list[Item] = []
-    entries, overlaps = [], {}
+    entries: list[dict[str, Any]] = []
+    overlaps = {}
     index = Index.of(benchmarks)
     for domain in TASKS[task]:
-        parts = []
-        for name in DOMAINS[domain]:
-            loaded = load(SOURCES[name], source, seed=seed)
-            entries.append(source_entry(SOURCES[name], source, loaded))
-            parts.append(seeded_order(loaded.items, seed))
-        overlap = remove_overlap(_once(interleave(parts)), index)
+        overlap = _domain(domain, source, seed, index, entries)
         overlaps[domain] = {"exact": overlap.exact, "ngram": overlap.ngram}
         if len(overlap.kept) < prompts + held_out:
             raise ConfigError(
@@ -75,6 +71,16 @@ def prepare(
     facts = {"seed": seed, "train": counts(train), "val": counts(val), "overlap": overlaps, "against": against}
     write_card(folder, task, files, entries, **facts)
     return overlaps
+
+
+def _domain(domain: str, source: str, seed: int, index: Index, entries: list[dict[str, Any]]) -> Overlap:
+    """Return the prompts of a domain in the order they are taken, without overlap; its sources are added to `entries`."""
+    parts = []
+    for name in DOMAINS[domain]:
+        loaded = load(SOURCES[name], source, seed=seed)
+        entries.append(source_entry(SOURCES[name], source, loaded))
+        parts.append(seeded_order(loaded.items, seed))
+    return remove_overlap(_once(interleave(parts)), index)
 
 
 def _once(items: Sequence[Item]) -> list[Item]:
