@@ -10,7 +10,6 @@ from torch import Tensor
 
 from dataflex_rl.segments import all_data, chunks, count_B, masked_sum_B
 
-_FAINT, _LIFT = 2.0**-60, 2.0**100
 Parts = Callable[[], Iterator[tuple[Tensor, Tensor]]]  # (raw weight, share of the mean it stands for), float64
 
 
@@ -39,15 +38,13 @@ def scale_N_(raw_N: Tensor, mask_N: Tensor, measure_B: Tensor, offset_B1: Tensor
     for _, tokens in chunks(offset_B1):
         if not all_data(mask_N[tokens]):
             raw_N[tokens].masked_fill_(mask_N[tokens] == 0, 0.0)
-    if raw_N.numel() and float(raw_N.max()) < _FAINT:  # their scale would not fit a float32; a power of 2 is exact
-        raw_N.mul_(_LIFT)
     mass = float((masked_sum_B(raw_N, mask_N, offset_B1) * measure_B).sum())
     if mass == 0.0:
         return raw_N.fill_(1.0).mul_(mask_N != 0)
     target = float((count_B(mask_N, offset_B1) * measure_B).sum())
     scale = target / mass
     if cap is None:
-        return raw_N.mul_(scale)
+        return _times_(raw_N, scale)
     length_B = offset_B1.diff()
 
     def parts() -> Iterator[tuple[Tensor, Tensor]]:
@@ -56,7 +53,15 @@ def scale_N_(raw_N: Tensor, mask_N: Tensor, measure_B: Tensor, offset_B1: Tensor
             measure = torch.repeat_interleave(measure_B[rows], length_B[rows], output_size=size)
             yield raw_N[tokens].double(), measure.masked_fill_(mask_N[tokens] == 0, 0.0)
 
-    return raw_N.mul_(_capped(scale, target, parts, cap)).clamp_(max=cap)
+    return _times_(raw_N, _capped(scale, target, parts, cap)).clamp_(max=cap)
+
+
+def _times_(raw_N: Tensor, scale: float) -> Tensor:
+    """float32 [N], in place: raw * scale, in two steps where the scale itself would not fit a float32."""
+    if scale < 2.0**100:
+        return raw_N.mul_(scale)
+    root = math.sqrt(scale)
+    return raw_N.mul_(root).mul_(root)
 
 
 def _capped(scale: float, target: float, parts: Parts, cap: float) -> float:

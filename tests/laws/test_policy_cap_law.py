@@ -59,3 +59,10 @@ def test_too_few_above_zero_are_held_at_the_cap() -> None:
     # one of four above 0: mean 1 would need a weight of 4
     raw_B = torch.tensor([5.0, 0.0, 0.0, 0.0], dtype=torch.float64)
     assert scaled_B(raw_B, torch.ones_like(raw_B), 3.0).tolist() == [3.0, 0.0, 0.0, 0.0]
+
+
+def test_the_faintest_weights_are_scaled_without_overflow() -> None:
+    # 2^-149, the smallest float32, must be raised to 1 under a cap of 1; a masked token stays 0
+    raw_N = torch.tensor([1.0, 2.0**-149, 0.0])
+    weight_N = scale_N_(raw_N, torch.tensor([1, 1, 0]), torch.ones(3).double(), torch.tensor([0, 1, 2, 3]), 1.0)
+    assert weight_N.tolist() == [1.0, 1.0, 0.0]
