@@ -5,10 +5,15 @@
     python -m dataflex_rl.prepare task=multidomain_science source=DIR against=none prompts=100 held_out=10
     python -m dataflex_rl.prepare task=text3 train_size=15000 seed=1 out=DIR
 
-Settings, as KEY=VALUE: task or benchmark (one of them), source (hub, or a folder with a file or folder per dataset),
-out (a folder; default: where `prepared:NAME` looks), seed, against (benchmarks whose overlap is removed: paper12, text12,
-one of the twelve, or none), prompts and held_out (per domain), train_size and val_size (text3), any_size (benchmarks
-with another number of items than the study's).
+Settings, as KEY=VALUE:
+
+- task or benchmark: one of them
+- source: hub, or a folder with a file or folder per dataset, or one file
+- out: a folder; default: where `prepared:NAME` looks
+- seed: of the order of prompts and options
+- against: benchmarks whose overlap is removed: paper12, text12, one of the twelve, or none
+- prompts, held_out: per domain, of the multidomain tasks; train_size, val_size: of text3
+- any_size: true prepares benchmarks with another number of items than the study's
 
 Exit codes: 0 done, 2 refused.
 """

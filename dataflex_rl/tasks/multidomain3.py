@@ -74,7 +74,7 @@ def prepare(
 
 
 def _domain(domain: str, source: str, seed: int, index: Index, entries: list[dict[str, Any]]) -> Overlap:
-    """Return the prompts of a domain in the order they are taken, without overlap; its sources are added to `entries`."""
+    """Return the prompts of a domain in the order they are taken, without overlap; its sources go into `entries`."""
     parts = []
     for name in DOMAINS[domain]:
         loaded = load(SOURCES[name], source, seed=seed)
