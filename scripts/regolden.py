@@ -30,7 +30,7 @@ COLUMNS = {
     "weight_std": "dataflex/weight_std",
     "ess": "dataflex/ess",
     "tokens": "dataflex/tokens_generated",
-    "pg_loss": "actor/pg_loss",
+    "entropy": "actor/entropy",
     "grad_norm": "actor/grad_norm",
 }
 
@@ -66,10 +66,10 @@ def render(method: str, record: Path) -> str:
 
 
 def number(value: Any) -> str:
-    """Return a metric with five significant digits, "-" where there is none; a loss at rounding noise as 0."""
+    """Return a metric with five significant digits, "-" where there is none."""
     if value is None:
         return "-"
-    return f"{0.0 if abs(value) < 1e-6 else value:.5g}"
+    return f"{value:.5g}"
 
 
 def run(method: str, runs_dir: Path) -> Path:
@@ -85,6 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("methods", nargs="*", help="default: all of conf/method")
     wanted = parser.parse_args(argv).methods or methods()
     changed = 0
+    GOLDEN.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         for i, method in enumerate(wanted, start=1):
             print(f"[{i}/{len(wanted)}] {method}", flush=True)
