@@ -95,3 +95,32 @@ def test_softmax_with_gae_and_a_critic(tmp_path: Path) -> None:
     assert all(data["dataflex/weight_mean"] == pytest.approx(1.0) for data in weighted)
     assert all(data["dataflex/weight_std"] > 0 for data in weighted)
     assert untimed(weighted[-1]) != untimed(runs["uniform"].metrics[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("on_empty", ["zero", "skip_update", "keep_all"])
+def test_nothing_kept(on_empty: str, tmp_path: Path) -> None:
+    """Of five responses no share lies between .45 and .55, so every step is empty.
+
+    `skip_update` leaves the weights as they were, bit for bit; `zero` has no gradient (AdamW's weight decay still
+    moves them); `keep_all` trains on everything, as uniform.
+    """
+    band = ("dataflex.actuator.params.low=0.45", "dataflex.actuator.params.high=0.55")
+    run = train(
+        tmp_path, "default/tiny-toy3/difffilter/seed_0", "method=difffilter", *band,
+        f"dataflex.actuator.on_empty={on_empty}", "trainer.total_training_steps=2", "trainer.save_freq=1",
+    )  # fmt: skip
+    assert run.code == 0, run.out
+    assert [data["dataflex/empty_step"] for data in run.metrics] == [1.0, 1.0]
+    assert run.metrics[-1]["dataflex/empty_steps"] == 2.0
+    grad = [data.get("actor/grad_norm") for data in run.metrics]
+    moved = [not bool((a == b).all()) for a, b in zip(run.weights(1).values(), run.weights(2).values(), strict=True)]
+    if on_empty == "skip_update":
+        assert grad == [None, None]
+        assert not any(moved)
+    elif on_empty == "zero":
+        assert grad == [0.0, 0.0]
+        assert any(moved)
+    else:
+        assert all(value > 0 for value in grad)
+        assert [data["dataflex/kept_frac"] for data in run.metrics] == [1.0, 1.0]
