@@ -32,10 +32,11 @@ test: $(VENV)/.installed ## install what is missing and run the tests (not the s
 test-slow: $(VENV)/.installed ## the long runs
 	$(BIN)/python -m pytest -m slow
 
-check: $(VENV)/.installed ## ruff, format, mypy
+check: $(VENV)/.installed ## ruff, format, mypy, documents against the disk
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python scripts/check_docs.py
 
 golden: $(VENV)/.installed ## rewrite tests/golden from ten steps per method, printing the differences
 	$(BIN)/python scripts/regolden.py

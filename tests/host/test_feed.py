@@ -147,7 +147,7 @@ def test_a_state_is_of_its_data(tmp_path: Path) -> None:
     save_state(folder, {"fingerprint": "aaaa", "feed": {"draws": {}}})
     state = load_state(folder)
     check_fingerprint(state, "aaaa", folder)
-    with pytest.raises(ConfigError, match="fingerprint aaaa, but data.train_files has bbbb"):
+    with pytest.raises(ConfigError, match=r"fingerprint aaaa, but data.train_files has bbbb"):
         check_fingerprint(state, "bbbb", folder)
     with pytest.raises(ConfigError, match=r"has no dataflex\.pt"):
         load_state(tmp_path)
