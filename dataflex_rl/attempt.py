@@ -17,10 +17,11 @@ from dataflex_rl import record as rec
 from dataflex_rl.benchmarks.rates import flags
 from dataflex_rl.console import Console, Phase, follow
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.plain import plain
 from dataflex_rl.record.claim import supervisor_alive, take
 from dataflex_rl.record.evaluation import read_items
 from dataflex_rl.record.status import now
-from dataflex_rl.plain import plain
+from dataflex_rl.regime import ignored_keys, note_source, place_regime, regime_name
 from dataflex_rl.seeding import dataset_fingerprint
 from dataflex_rl.settle import Plan
 from dataflex_rl.sources import FILES, MODEL, build_sources, place_sources, to_build
@@ -47,11 +48,13 @@ def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -
         if config.force:
             claim.set_aside()
         built = to_build(config)
+        note_source(config)
         place_sources(config)
         _check_same_run(config, record, built)
         if rec.is_done(record, plan.steps):
             return _report(view, record, "done before; force=true runs it again")
         build_sources(built, progress=True)
+        place_regime(config)
         attempt = _Attempt(config, plan, record, built)
         attempt.open()
         if attempt.lacks_nothing():
@@ -77,9 +80,25 @@ def _claimed(record: rec.RunRecord) -> Iterator[Any]:
         claim.release()
 
 
-def _ignored(built: dict[str, str]) -> tuple[str, ...]:
+def _ignored(config: DictConfig, built: dict[str, str]) -> tuple[str, ...]:
     """Return the keys that do not tell two runs apart; where an embedded source lies is one of them."""
-    return (*VOLATILE, *built)
+    return (*VOLATILE, *built, *ignored_keys(config))
+
+
+def changed_keys(config: DictConfig, record: rec.RunRecord) -> str:
+    """Return how a settled configuration differs from the one a record was written with, on one line; "" if not at all.
+
+    `config` is left with the paths of its sources.
+    """
+    built = to_build(config)
+    note_source(config)
+    place_sources(config)
+    ignored, now_resolved = _ignored(config, built), plain(config)
+    manifest = rec.read_manifest(record)
+    if manifest is not None and manifest["config_hash"] == rec.config_hash(now_resolved, ignored):
+        return ""
+    old = rec.read_config(record)
+    return "" if old is None else rec.describe_diff(rec.config_diff(old, now_resolved, ignored))
 
 
 def _check_same_run(config: DictConfig, record: rec.RunRecord, built: dict[str, str]) -> None:
@@ -87,7 +106,7 @@ def _check_same_run(config: DictConfig, record: rec.RunRecord, built: dict[str, 
     old = rec.read_config(record)
     if old is None:
         return
-    diff = rec.config_diff(old, plain(config), _ignored(built))
+    diff = rec.config_diff(old, plain(config), _ignored(config, built))
     if diff:
         raise ConfigError(
             f"run record {record.path} was written with another configuration ({rec.describe_diff(diff)}); "
@@ -135,8 +154,8 @@ class _Attempt:
             },
             "sweep": self._config.sweep,
             "host": plan.host,
-            "regime": self._config.get("regime", "full"),
-            "config_hash": rec.config_hash(resolved, _ignored(self._built)),
+            "regime": regime_name(self._config),
+            "config_hash": rec.config_hash(resolved, _ignored(self._config, self._built)),
             "dataset_fingerprint": fingerprints[FILES[0]],
             "evaluation_digest": rec.config_hash(
                 {

@@ -10,6 +10,10 @@ COMMANDS = {
     "run": ("dataflex_rl.run", "train one run: dataflex-rl run method=difffilter seed=0"),
     "prepare": ("dataflex_rl.prepare", "write training tasks and benchmarks as parquet files, once"),
     "evaluate": ("dataflex_rl.evaluate", "measure a finished run, a checkpoint or a model"),
+    "sweep": (
+        "dataflex_rl.sweep.__main__",
+        "plan, launch, watch and audit methods x seeds: dataflex-rl sweep plan smoke_cpu",
+    ),
     "demo": ("dataflex_rl.demo", "train uniform, then difffilter, on the embedded model"),
     "doctor": ("dataflex_rl.doctor", "can training start on this machine?"),
     "list": ("dataflex_rl.listing", "every scorer, actuator and mixer"),

@@ -1,7 +1,7 @@
-"""Constrained regimes: less data, or wrong labels, drawn from the run's seed and the same for every method at that seed.
+"""Constrained regimes: less data, or wrong labels, drawn from the run's seed and equal for every method at that seed.
 
-What is left out and what is mislabelled depends on the seed and on the prompts' content, not on the order of the rows: so
-the methods of a sweep share it, and a rerun draws it again. Evaluation data are left alone.
+What is left out and what is mislabelled depends on the seed and on the prompts' content, not on the order of the rows:
+so the methods of a sweep share it, and a rerun draws it again. Evaluation data are left alone.
 """
 
 from __future__ import annotations
@@ -48,21 +48,19 @@ def _is_number(value: object) -> bool:
 
 
 def note_source(config: DictConfig) -> None:
-    """Keep the training files that the regime is drawn from under `regime.train_files`; without a regime do nothing."""
+    """Keep what the regime is drawn from under `regime.train_files`, as the user named it; without a regime nothing."""
     if regime_name(config) != "full":
         with open_dict(config):
             OmegaConf.update(config, SOURCE, OmegaConf.select(config, TRAIN))
 
 
-def ignored_keys(config: DictConfig, built: Sequence[str]) -> tuple[str, ...]:
-    """Return the keys that a regime adds to those which do not tell two runs apart: where its files lie."""
-    if regime_name(config) == "full":
-        return ()
-    return (TRAIN, SOURCE) if TRAIN in built else (TRAIN,)
+def ignored_keys(config: DictConfig) -> tuple[str, ...]:
+    """Return the keys that a regime adds to those which do not tell two runs apart: where its own files lie."""
+    return () if regime_name(config) == "full" else (TRAIN,)
 
 
 def place_regime(config: DictConfig) -> None:
-    """Put the files of the regime in place of the training files, drawing them into the cache where they are not yet there.
+    """Put the files of the regime in place of the training files; they are drawn into the cache where missing.
 
     Raises:
         ConfigError: a training file without verl's columns, or answers of which no other exists.
@@ -72,19 +70,19 @@ def place_regime(config: DictConfig) -> None:
     value = OmegaConf.select(config, TRAIN)
     files = [value] if isinstance(value, str) else [str(item) for item in value]
     column = str(config.data.prompt_key)
+    fraction, noise = float(config.regime.data_fraction), float(config.regime.label_noise)
+    seed = int(config.data.seed)
     facts = {
         "version": _VERSION,
         "source": dataset_fingerprint(files, prompt_column=column),
-        "fraction": float(config.regime.data_fraction),
-        "noise": float(config.regime.label_noise),
-        "seed": int(config.data.seed),
+        "fraction": fraction,
+        "noise": noise,
+        "seed": seed,
         "prompt": column,
     }
 
     def make(folder: Path) -> None:
-        write_regime(
-            files, folder / _FILE, column=column, fraction=facts["fraction"], noise=facts["noise"], seed=facts["seed"]
-        )
+        write_regime(files, folder / _FILE, column=column, fraction=fraction, noise=noise, seed=seed)
 
     entry = get_or_build(entry_path(default_root(), "regime", facts), (_FILE,), make)
     OmegaConf.update(config, TRAIN, str(entry / _FILE))
@@ -93,7 +91,7 @@ def place_regime(config: DictConfig) -> None:
 def write_regime(
     files: Sequence[str | Path], out: Path, *, column: str, fraction: float, noise: float, seed: int
 ) -> None:
-    """Write the rows that a regime keeps of parquet files, in their order, with its wrong labels, as one parquet file."""
+    """Write the rows that a regime keeps of parquet files, in their order and with its wrong labels, as one file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -113,7 +111,7 @@ def write_regime(
 
 
 def kept_rows(keys: Sequence[str], domains: Sequence[str], fraction: float, seed: int) -> list[int]:
-    """Return the rows kept, ascending: of each domain round(fraction x its rows), at least 1, drawn by seed and content."""
+    """Return the rows kept, ascending: of each domain round(fraction x its rows), at least 1."""
     return sorted(row for rows in _drawn(keys, domains, fraction, seed, "subset", least=1) for row in rows)
 
 

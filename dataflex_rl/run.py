@@ -2,6 +2,8 @@
 
     python -m dataflex_rl.run method=difffilter seed=0
     python -m dataflex_rl.run scorer=group_solve actuator=difffilter dataflex.actuator.params.low=0.1 dry_run=true
+    python -m dataflex_rl.run method=difffilter seed=0-11     # several runs: through the launcher of dataflex_rl.sweep
+    python -m dataflex_rl.run -m method=uniform,difffilter model=tiny seed=0-2
 
 Exit codes: 0 done, 1 training failed, 2 the configuration is refused, 130 interrupted.
 """
@@ -27,6 +29,7 @@ from dataflex_rl.models.local import with_local_model
 from dataflex_rl.paths import shipped
 from dataflex_rl.record import RecordError
 from dataflex_rl.settle import Plan, settle
+from dataflex_rl.sweep.seeds import prepare
 
 DRY = (False, True, "json")
 
@@ -38,13 +41,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     os.environ.setdefault("VERL_LOGGING_LEVEL", "ERROR")
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
-        return compose_and(run_one, arguments)
+        request = prepare(arguments)
+        if request.single:
+            return compose_and(run_one, request.arguments)
+        from dataflex_rl.sweep.several import run_several
+
+        return run_several(request)
     except (ConfigError, RecordError) as error:
         return _refuse(str(error))
     except HydraException as error:
         return _refuse(_one_line(error))
     except OmegaConfBaseException as error:
         return _refuse(_one_line(error))
+    except KeyboardInterrupt:  # before training began; from then on the attempt handles it
+        print("interrupted", file=sys.stderr)
+        return 130
 
 
 def compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) -> int:

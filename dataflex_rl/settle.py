@@ -12,6 +12,7 @@ from dataflex_rl.mix_checks import settle_mixer
 from dataflex_rl.naming import check_name, method_name
 from dataflex_rl.policy import Policy, split_block
 from dataflex_rl.record import check_writable, record_path
+from dataflex_rl.regime import regime_name
 from dataflex_rl.seeding import parse_seed
 from dataflex_rl.sources import check_files, check_model, is_ready, to_build
 
@@ -26,6 +27,7 @@ class Plan:
     mixer: str
     model: str
     task: str
+    regime: str
     host: str
     seed: int
     steps: int
@@ -51,7 +53,7 @@ def settle(config: DictConfig) -> Plan:
         ConfigError: anything that would make the run wrong or impossible.
     """
     with open_dict(config):
-        config.seed = parse_seed(config.seed)
+        config.seed, regime = parse_seed(config.seed), regime_name(config)
         given = OmegaConf.to_container(config.dataflex, resolve=True)
         assert isinstance(given, dict)
         policy_block, mixer_block = split_block({str(key): value for key, value in given.items()})
@@ -64,7 +66,7 @@ def settle(config: DictConfig) -> Plan:
                     config.runs_dir,
                     sweep=check_name("sweep", config.sweep),
                     model=check_name("model_name", config.model_name),
-                    task=check_name("task_name", config.task_name),
+                    task=check_name("task_name", config.task_name) + ("" if regime == "full" else f"+{regime}"),
                     method=config.method_name,
                     seed=config.seed,
                 )
@@ -94,6 +96,7 @@ def make_plan(config: DictConfig, block: dict[str, Any]) -> Plan:
         **names,
         model=config.model_name,
         task=config.task_name,
+        regime=regime_name(config),
         host=config.host.name,
         seed=config.seed,
         steps=steps,

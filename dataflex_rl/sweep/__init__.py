@@ -6,7 +6,7 @@
 - plan: the runs of a request, checked and priced, nothing started
 - store: the sweep's own folder, `<runs_dir>/<sweep>/.sweep/`
 - lock: one launcher per sweep, by heartbeat
-- task: one attempt at one run, a child process that ends as a whole
+- (dataflex_rl.host.task: one attempt at one run, a child process that ends as a whole; fleet: the outer Ray cluster)
 - launcher: which run starts next, what becomes of one that ended
 - view: the live table, or plain lines
 - overview: done, running, failed, time left, per method
@@ -15,10 +15,10 @@
 - ledger: tokens, seconds and GPU-hours per method
 
 Why not hydra-ray-launcher (1.2.2 was read): it runs the task function inside the Ray worker that it is scheduled on, so
-verl's own `ray.init` would join the outer cluster, where TransferQueue's controller is one named actor that two runs would
-silently share. It pins cloudpickle<3 and installs boto3; asks for the same `ray.remote` options for every job; submits all
-jobs at once and waits for them in order with `ray.get`, so that one failed or lost job raises and the results of
-the others are dropped; it has no retry, timeout, skipping of done runs, lock, cancel or progress; and what is resumed is
-decided by Hydra's output folders rather than by validated metrics. All of these are what a sweep needs, and none of them can be added
-from outside its launch function. What is left, forty lines of `ray.remote`, stands in `dataflex_rl.host.fleet`.
+verl's own `ray.init` would join the outer cluster, where TransferQueue's controller is one named actor that two runs
+would silently share. It asks for the same `ray.remote` options for every job, submits all jobs at once and waits for
+them in order with `ray.get`, so that one failed or lost job raises and the results of the others are dropped; it has no
+retry, timeout, skipping of done runs, lock, cancel or progress; and it requires boto3 and cloudpickle<3. All that a
+sweep needs would stand around it, nothing of it inside. What it would save, a few lines of `ray.remote`, is in
+`dataflex_rl.host.fleet`.
 """

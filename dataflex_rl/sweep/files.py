@@ -76,8 +76,7 @@ def read_sweep(path: Path) -> SweepFile:
     """Return a checked sweep file.
 
     Raises:
-        ConfigError: it cannot be read, an unknown or missing key, a wrong type, a method named twice, a control that is not
-            among the methods.
+        ConfigError: it cannot be read, an unknown or missing key, a wrong type, a method or seed named twice.
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ import yaml
 from dataflex_rl.errors import ConfigError, unknown
 
 _PREFIX = "launcher."
+_OPTIONAL = ("max_concurrent", "cpus", "gpus", "timeout")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,21 +43,21 @@ class Knobs:
     patience: float = 15.0
 
     def __post_init__(self) -> None:
-        least = {"max_concurrent": 1, "cpus": 0, "gpus": 0, "timeout": 0, "retries": 0, "lost_retries": 0,
-                 "backoff": 0, "patience": 0}  # fmt: skip
-        for name, bound in least.items():
-            value = getattr(self, name)
-            whole = name in ("max_concurrent", "retries", "lost_retries")
-            kind: type | tuple[type, ...] = int if whole else (int, float)
-            if value is None and name in ("max_concurrent", "cpus", "gpus", "timeout"):
-                continue
-            if isinstance(value, bool) or not isinstance(value, kind) or not value >= bound:
-                wanted = "an integer" if whole else "a number"
-                raise ConfigError(f"{_PREFIX}{name}={value!r}: wanted {wanted} >= {bound}")
+        for name in ("max_concurrent", "retries", "lost_retries"):
+            self._check(name, int, "an integer", 1 if name == "max_concurrent" else 0)
+        for name in ("cpus", "gpus", "timeout", "backoff", "patience"):
+            self._check(name, (int, float), "a number", 0)
         if self.timeout == 0:
             raise ConfigError(f"{_PREFIX}timeout=0: wanted more than 0 [s], or null for no bound")
         if not isinstance(self.fail_fast, bool):
             raise ConfigError(f"{_PREFIX}fail_fast={self.fail_fast!r}: wanted true or false")
+
+    def _check(self, name: str, kind: type[int] | tuple[type[int], type[float]], wanted: str, least: int) -> None:
+        value = getattr(self, name)
+        if value is None and name in _OPTIONAL:
+            return
+        if isinstance(value, bool) or not isinstance(value, kind) or not float(value) >= least:
+            raise ConfigError(f"{_PREFIX}{name}={value!r}: wanted {wanted} >= {least}")
 
 
 def knobs_of(settings: Mapping[str, Any]) -> Knobs:

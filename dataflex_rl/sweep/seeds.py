@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
+from hydra.errors import HydraException
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.seeding import parse_seed
@@ -52,7 +53,9 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         seeds += range(first, last + 1)
     double = sorted({seed for seed in seeds if seeds.count(seed) > 1}) if len(set(seeds)) < len(seeds) else []
     if double:
-        raise ConfigError(f"seed={text}: seed {', '.join(map(str, double))} is named twice; a seed is one run per method")
+        raise ConfigError(
+            f"seed={text}: seed {', '.join(map(str, double))} is named twice; a seed is one run per method"
+        )
     return tuple(seeds)
 
 
@@ -72,8 +75,8 @@ def prepare(arguments: Sequence[str]) -> Request:
     text = given[0].removeprefix("seed=").strip("\"'[] ") if given else ""
     listed = bool(_LIST.fullmatch(text)) and not re.fullmatch(r"-[0-9]+", text)
     if not given or not (listed or (multirun and text.isdecimal())):
-        seeds = (0,) if multirun and not given else ()
-        return Request(arguments=(*rest, *given), seeds=seeds, multirun=multirun)
+        default = (0,) if multirun and not given else ()
+        return Request(arguments=(*rest, *given), seeds=default, multirun=multirun)
     seeds = parse_seeds(text)
     if len(seeds) == 1 and not multirun:
         rest += (f"seed={seeds[0]}",)
@@ -102,9 +105,7 @@ def points(arguments: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _parsed(argument: str) -> Override:
-    from hydra.errors import OverrideParseException
-
     try:
         return OverridesParser.create().parse_override(argument)
-    except OverrideParseException as error:
+    except HydraException as error:
         raise ConfigError(f"{argument}: Hydra cannot read it ({' '.join(str(error).split())})") from None

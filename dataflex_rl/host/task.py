@@ -1,0 +1,177 @@
+"""One attempt at one run: a child process in a session of its own, ended as a whole.
+
+The run's command starts a Ray instance of its own: nothing that would lead it into the outer one is passed on. What it
+starts carries a token in its environment, by which all of it, and nothing else, is found and ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from dataflex_rl.record.cause import cause_of
+from dataflex_rl.supervise import die_with_parent
+
+_TOKEN = "DATAFLEX_RL_SWEEP_TOKEN"
+_DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+_PASSED_ON = ("DATAFLEX_", "WANDB_", "HF_", "HUGGING_FACE_", "PYTHONPATH", "XDG_CACHE_HOME", "OMP_NUM_THREADS")
+_TMP = "/tmp"  # short: a Ray instance puts sockets below it, whose paths may have 107 characters
+_POLL = 0.5  # [s]
+DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What a worker needs to know of a run: command, environment to add, working folder, log, GPUs, bounds [s]."""
+
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: str = "/"
+    log: str
+    gpus: float = 0
+    timeout: float | None = None
+    patience: float = 15.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How an attempt ended. `lost`: its machine vanished, so nothing is known of the child's exit code."""
+
+    code: int
+    error: str | None = None
+    node: str = ""
+    seconds: float = 0.0
+    lost: bool = False
+
+
+def passed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return what the launcher's environment has to say to runs on other machines."""
+    return {key: value for key, value in environment.items() if key.startswith(_PASSED_ON)}
+
+
+def execute(job: Job) -> Outcome:
+    """Run the command to its end, and end it and all it started at the timeout or a KeyboardInterrupt.
+
+    Never raises for what the command does: the exit code and the cause are in the outcome.
+    """
+    begin, node, token = time.monotonic(), socket.gethostname(), uuid.uuid4().hex
+
+    def outcome(code: int, error: str | None) -> Outcome:
+        return Outcome(code=code, error=error, node=node, seconds=time.monotonic() - begin)
+
+    temporary = tempfile.mkdtemp(prefix="dfx-", dir=_TMP)
+    try:
+        log = Path(job.log)
+        with log.open("ab") as output:
+            since = output.tell()
+            process = subprocess.Popen(
+                list(job.command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=job.folder if os.path.isdir(job.folder) else "/",
+                env=child_environment(os.environ, job, temporary) | {_TOKEN: token},
+                start_new_session=True,
+                preexec_fn=die_with_parent,
+            )
+        return outcome(*_watch(process, job, token, log, since))
+    except OSError as error:
+        return outcome(FAILED, f"cannot start {job.command[0]}: {error.strerror or error} ({error.filename})")
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def child_environment(environment: Mapping[str, str], job: Job, temporary: str) -> dict[str, str]:
+    """Return the environment of a run: no way into the outer Ray, the GPUs of its allocation, folders of its own."""
+    kept = {key: value for key, value in environment.items() if not key.startswith("RAY_")}
+    if job.gpus == 0:  # Ray hides all devices then, and a Ray instance of the run's own would take that as a wish
+        kept = {key: value for key, value in kept.items() if key not in _DEVICES}
+    return {**kept, **job.environment, "RAY_TMPDIR": temporary, "TMPDIR": temporary}
+
+
+def _watch(process: subprocess.Popen[bytes], job: Job, token: str, log: Path, since: int) -> tuple[int, str | None]:
+    """Wait for the end; return exit code and cause."""
+    deadline = math.inf if job.timeout is None else time.monotonic() + job.timeout
+    try:
+        while (code := _waited(process, min(_POLL, deadline - time.monotonic()))) is None:
+            if time.monotonic() >= deadline:
+                end(process, token, job.patience)
+                return FAILED, f"took longer than launcher.timeout={job.timeout:g} s"
+    except KeyboardInterrupt:
+        end(process, token, job.patience)
+        return INTERRUPTED, "interrupted"
+    except BaseException:
+        end(process, token, 0.0)
+        raise
+    _end_rest(token)
+    if code == DONE:
+        return code, None
+    if code < 0:
+        return code, f"killed by {signal.Signals(-code).name}"
+    return code, _last_words(log, since, code)
+
+
+def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+    """Wait a moment, so that a KeyboardInterrupt raised by another thread is noticed; return the exit code, if any."""
+    try:
+        return process.wait(timeout=max(seconds, 0.0))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _last_words(log: Path, since: int, code: int) -> str:
+    """Return the line in which a run says why it ended: its `error:` or `failed` line, else the log's cause."""
+    try:
+        with log.open("rb") as file:
+            file.seek(since)
+            lines = file.read().decode("utf-8", "replace").splitlines()
+    except OSError:
+        lines = []
+    for line in reversed(lines):
+        if line.startswith(("error: ", "failed at step ")):
+            return line.removeprefix("error: ")[:500]
+    return f"exit code {code}: {cause_of(log, since)[-1]}"[:500]
+
+
+def end(process: subprocess.Popen[bytes], token: str, patience: float) -> None:
+    """End a process and everything that carries its token: asked first, killed after `patience` seconds."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=patience)
+    if process.poll() is None:
+        process.kill()
+    _end_rest(token)
+    process.wait()
+
+
+def _end_rest(token: str) -> None:
+    """Kill what is left of a run; a dying process may still start another, so look again."""
+    for _ in range(20):
+        rest = [process for process in psutil.process_iter() if _carries(process, token)]
+        if not rest:
+            return
+        for process in rest:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(rest, timeout=0.5)
+
+
+def _carries(process: psutil.Process, token: str) -> bool:
+    try:
+        return bool(process.environ().get(_TOKEN) == token and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False

@@ -1,0 +1,71 @@
+"""`python -m dataflex_rl.sweep COMMAND SWEEP [OVERRIDES]`: methods x seeds as one comparison.
+
+    python -m dataflex_rl.sweep plan paper_qwen7b                    what would run, and what it costs; starts nothing
+    python -m dataflex_rl.sweep launch smoke_cpu seed=0-1            run what is not done, then audit the pairs
+    python -m dataflex_rl.sweep status smoke_cpu                     from another terminal
+    python -m dataflex_rl.sweep cancel smoke_cpu                     end it in order; launch continues it
+    python -m dataflex_rl.sweep audit smoke_cpu                      do the methods differ in nothing but the method?
+
+SWEEP: the name of a shipped sweep, a YAML file, or for the last three the folder of a launched one. plan, status and
+audit take --json. OVERRIDES: seed=, method=, new_sweep=, ray.address=, launcher.KEY=, runs_dir=, and any key of a run.
+
+Exit codes: 0 done, 1 a run failed or the audit found a difference, 2 refused, 130 interrupted or cancelled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+from hydra.errors import HydraException
+from omegaconf.errors import OmegaConfBaseException
+
+from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.record import RecordError
+from dataflex_rl.sweep import commands, requests
+from dataflex_rl.sweep.store import Store
+
+COMMANDS = ("plan", "launch", "status", "cancel", "audit")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(__doc__)
+        return 0
+    warnings.filterwarnings("ignore", message=".* engine is not available.*")
+    os.environ.setdefault("VERL_LOGGING_LEVEL", "ERROR")
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
+    try:
+        return _run(arguments[0], arguments[1:])
+    except (ConfigError, RecordError, HydraException, OmegaConfBaseException) as error:
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+
+
+def _run(command: str, arguments: list[str]) -> int:
+    if command not in COMMANDS:
+        raise unknown("command", command, COMMANDS)
+    as_json = "--json" in arguments
+    rest = [argument for argument in arguments if argument != "--json"]
+    if not rest or "=" in rest[0]:
+        raise ConfigError(f"{command}: which sweep? wanted the name of a shipped one, a YAML file or a sweep's folder")
+    name, overrides = rest[0], rest[1:]
+    if command in ("plan", "launch"):
+        if as_json and command == "launch":
+            raise ConfigError("launch takes no --json; status --json tells where it stands")
+        sweep, knobs = requests.plan_file(name, overrides)
+        if command == "plan":
+            return requests.show_plan(sweep, knobs, as_json=as_json)
+        return commands.launch(sweep, knobs)
+    store = Store(commands.folder_of(name, overrides))
+    if command == "status":
+        return commands.show_status(store, as_json=as_json)
+    return commands.request_cancel(store) if command == "cancel" else commands.show_audit(store, as_json=as_json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""What the commands do: plan, launch, status, cancel, audit."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.record import RunRecord, check_writable, read_manifest, write_json
+from dataflex_rl.sweep.audit import Audit, audit
+from dataflex_rl.sweep.files import find_sweep, read_sweep
+from dataflex_rl.sweep.knobs import Knobs
+from dataflex_rl.sweep.ledger import ledger, ledger_table
+from dataflex_rl.sweep.lock import held, launcher_alive
+from dataflex_rl.sweep.overview import Overview, overview
+from dataflex_rl.sweep.plan import Run, Sweep
+from dataflex_rl.sweep.records import joined, run_command, status_of
+from dataflex_rl.sweep.store import FOLDER, Store
+from dataflex_rl.sweep.view import View, span
+
+
+def check_capacity(sweep: Sweep, fleet: Any, knobs: Knobs) -> int:
+    """Return how many of the sweep's largest runs fit at once.
+
+    Raises:
+        ConfigError: no machine of the cluster can hold one of the runs, so that it would wait for ever.
+    """
+    found: list[int] = []
+    for gpus, cpus in sorted({(run.gpus, run.cpus) for run in sweep.runs}):
+        slots = int(fleet.slots(gpus=gpus, cpus=cpus))
+        if slots == 0:
+            most = fleet.largest()
+            where = "this machine" if knobs.address is None else f"the cluster at {knobs.address}"
+            raise ConfigError(
+                f"sweep {sweep.name!r}: a run needs {gpus:g} GPUs and {cpus:g} CPUs on one machine, but the largest of "
+                f"{where} has {most[0]:g} GPUs and {most[1]:g} CPUs; set ray.address=, host= or launcher.gpus="
+            )
+        found.append(slots)
+    return min(*found, knobs.max_concurrent or found[0], found[0])
+
+
+def launch(
+    sweep: Sweep, knobs: Knobs, *, command: Callable[[Run], list[str]] = run_command, view: View | None = None,
+    check: Callable[[Run], str | None] | None = None,
+) -> int:  # fmt: skip
+    """Run what is not done of a sweep, then audit it; returns the exit code.
+
+    0: all done and the audit clean; 1: a run failed or the audit found a difference; 130: interrupted or cancelled.
+
+    Raises:
+        ConfigError: another launcher is at work, a record of another configuration, runs that fit nowhere.
+    """
+    from dataflex_rl.host.fleet import Fleet
+    from dataflex_rl.sweep.launcher import Launcher
+
+    check_writable(sweep.folder.parent)
+    store = Store(sweep.folder).create()
+    view = view or View()
+    with held(store.lock) as lock:
+        if lock.recovered:
+            view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
+        check_records(sweep)
+        fleet = Fleet(knobs.address, cpus=max(run.cpus for run in sweep.runs))
+        try:
+            check_capacity(sweep, fleet, knobs)
+            store.write_plan(sweep)
+            more = {} if check is None else {"check": check}
+            launcher = Launcher(sweep, store, fleet, knobs, view, environment=dict(os.environ), command=command, **more)
+            with view:
+                code = launcher.launch(lock)
+        finally:
+            fleet.close()
+    return code if code == 130 else max(code, show_audit(store, view))
+
+
+def check_records(sweep: Sweep) -> None:
+    """Refuse a sweep whose records were written with another configuration, and data that are not prepared.
+
+    Raises:
+        ConfigError: names the first differing run, its keys, and how many more differ.
+    """
+    from dataflex_rl.attempt import changed_keys
+    from dataflex_rl.sources import check_files
+
+    for config in {id(config): config for config in sweep.configs.values()}.values():
+        fresh = config.copy()
+        fresh.dry_run = False
+        check_files(fresh)
+    changed = []
+    for run in sweep.runs:
+        record = RunRecord(Path(run.run_dir))
+        if record.config.is_file() and record.manifest.is_file() and read_manifest(record) is not None:
+            keys = changed_keys(sweep.config_of(run), record)
+            changed += [f"{run.name} ({keys})"] if keys else []
+    if changed:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        raise ConfigError(
+            f"sweep {sweep.name!r} was launched with another configuration: {changed[0]}{more}; use new_sweep=NAME, or "
+            f"remove {sweep.folder} if its runs may go"
+        )
+
+
+def folder_of(name: str, arguments: Sequence[str]) -> Path:
+    """Return the folder of a launched sweep: a folder that has one, else that of a sweep file under `runs_dir=`."""
+    path = Path(name).expanduser()
+    if (path / FOLDER).is_dir():
+        return path.resolve()
+    values = dict(argument.split("=", 1) for argument in arguments if "=" in argument)
+    chosen = values.get("new_sweep") or values.get("sweep") or read_sweep(find_sweep(name)).name
+    return Path(values.get("runs_dir", "runs")).expanduser().resolve() / chosen
+
+
+def standing_of(store: Store) -> tuple[Overview, bool, dict[str, Any]]:
+    """Return where a launched sweep stands, whether its launcher lives, and its plan; reads each run's status only."""
+    plan = store.read_plan()
+    alive = launcher_alive(store.lock)
+    statuses = {run["run_dir"]: status_of(run["run_dir"]) for run in plan["runs"]}
+    fates = joined(store.read_fates(), statuses, launcher_alive=alive)
+    running = sum(fate.state == "running" for fate in fates.values())
+    return overview(plan["runs"], fates, statuses, slots=max(running, 1), now=time.time()), alive, plan
+
+
+def show_status(store: Store, *, as_json: bool) -> int:
+    """Print where a sweep stands."""
+    standing, alive, plan = standing_of(store)
+    if as_json:
+        print(json.dumps({"sweep": plan["sweep"], "launcher_alive": alive, **standing.as_dict()}, indent=2))
+        return 0
+    view = View(live=False)
+    view.final(standing)
+    if not alive and standing.done < standing.total:
+        view.event("no launcher is at work; the launch command continues the sweep")
+    return 0
+
+
+def request_cancel(store: Store) -> int:
+    """Ask the launcher at work to end its runs in order, and wait until it has; 1 if there is none."""
+    store.read_plan()
+    if not launcher_alive(store.lock):
+        print(f"no launcher is at work on {store.path.parent}")
+        return 1
+    store.cancel.touch()
+    begin = time.monotonic()
+    while launcher_alive(store.lock):
+        time.sleep(0.2)
+    print(f"cancelled after {span(time.monotonic() - begin)}; the launch command continues the sweep")
+    return 0
+
+
+def show_audit(store: Store, view: View | None = None, *, as_json: bool = False) -> int:
+    """Audit the finished runs of a launched sweep, print and keep what is found; 1 if anything differs."""
+    runs: list[Mapping[str, Any]] = store.read_plan()["runs"]
+    found, costs = audit(runs), ledger(runs)
+    write_json(store.path / "audit.json", found.as_dict())
+    write_json(store.path / "ledger.json", costs)
+    if as_json:
+        print(json.dumps({"audit": found.as_dict(), "ledger": costs}, indent=2))
+    else:
+        _say(found, view or View(live=False))
+        (view or View(live=False)).show(ledger_table(costs))
+    return int(bool(found.differences))
+
+
+def _say(found: Audit, view: View) -> None:
+    counts = asdict(found)
+    verdict = "clean" if found.clean else "nothing to compare" if not found.pairs else "NOT clean"
+    view.event(f"pair audit: {verdict}; {found.pairs} pairs compared, {len(found.differences)} differences")
+    for title, kind in (("differs", "differences"), ("missing", "incomplete"), ("note", "notes")):
+        lines = counts[kind]
+        for line in lines[:20]:
+            view.event(f"  {title}: {line}")
+        if len(lines) > 20:
+            view.event(f"  {title}: and {len(lines) - 20} more")

@@ -1,0 +1,225 @@
+"""The launcher: which run starts next, and what becomes of one that has ended.
+
+Runs start in the order of the plan, seed by seed over the methods, so that pairs are complete early. A run that fails
+is tried again after a wait; one whose configuration is refused is not; one whose machine vanished is, without
+counting as a failure. Nothing here knows Ray: see `dataflex_rl.host.fleet`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dataflex_rl.host.fleet import Machines
+from dataflex_rl.host.task import DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
+from dataflex_rl.record import Status
+from dataflex_rl.sweep.knobs import Knobs
+from dataflex_rl.sweep.lock import Lock
+from dataflex_rl.sweep.overview import Overview, overview
+from dataflex_rl.sweep.plan import Run, Sweep
+from dataflex_rl.sweep.records import interruptible, lacking, run_command, score_of, status_of
+from dataflex_rl.sweep.store import Fate, Store
+from dataflex_rl.sweep.view import View, span
+
+_POLL = 0.5  # [s] between two looks at what is not an ended run
+_STEPS = 2.0  # [s] between two looks at the records of running runs
+
+
+class Launcher:
+    """One launch of a sweep.
+
+    Args:
+        environment: the launcher's, of which runs on other machines get what concerns them.
+        command: the command of a run.
+        check: what an ended run lacks to be done.
+    """
+
+    def __init__(
+        self,
+        sweep: Sweep,
+        store: Store,
+        machines: Machines,
+        knobs: Knobs,
+        view: View,
+        *,
+        environment: dict[str, str],
+        command: Callable[[Run], list[str]] = run_command,
+        check: Callable[[Run], str | None] = lacking,
+    ) -> None:
+        self._sweep, self._store, self._machines, self._knobs, self._view = sweep, store, machines, knobs, view
+        self._environment, self._command, self._check = passed_on(environment), command, check
+        self._plain = [{"method": r.method, "seed": r.seed, "run_dir": r.run_dir, "steps": r.steps} for r in sweep.runs]
+        before = store.read_fates()
+        self._fates = {r.run_dir: self._start(r, before.get(r.run_dir, Fate())) for r in sweep.runs}
+        self._others = {key: fate for key, fate in before.items() if key not in self._fates}
+        self._again: dict[str, float] = {}  # run_dir -> the monotonic time before which it is not tried again
+        self._running: dict[Any, Run] = {}
+        self._statuses: dict[str, Status] = {}
+        self._looked = -float("inf")
+        self._slots = 0
+
+    def _start(self, run: Run, before: Fate) -> Fate:
+        """Return how a run stands before the launch: done runs are done, all others wait."""
+        if self._check(run) is None:
+            return replace(before, state="done", error=None, score=score_of(run))
+        return replace(before, state="waiting", failures=0, losses=0, error=None, started=None)
+
+    @property
+    def fates(self) -> dict[str, Fate]:
+        """How the runs of this sweep fare, by run directory."""
+        return dict(self._fates)
+
+    def launch(self, lock: Lock) -> int:
+        """Run what is not done; return 0 if all are done in the end, 1 if some are not, 130 if it was told to stop."""
+        self._store.cancel.unlink(missing_ok=True)
+        done = sum(fate.state == "done" for fate in self._fates.values())
+        self._view.event(f"sweep {self._sweep.name}: {len(self._plain)} runs, {done} of them done before")
+        stopped = None
+        try:
+            with interruptible():
+                stopped = self._loop(lock)
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        if stopped:
+            self._view.event(f"{stopped}: ending {len(self._running)} running runs; the same command continues")
+            self._end_running()
+        self._store.write_fates(self._all(), now=True)
+        self._view.final(self.standing())
+        if self._store.problem:
+            self._view.event(f"the sweep's own files are incomplete: {self._store.problem}")
+        if stopped and not stopped.startswith("fail_fast"):
+            return INTERRUPTED
+        return int(any(fate.state != "done" for fate in self._fates.values()))
+
+    def standing(self) -> Overview:
+        """Return where the sweep stands."""
+        return overview(self._plain, self._fates, self._statuses, slots=self._slots, now=time.time())
+
+    def _loop(self, lock: Lock) -> str | None:
+        """Start and collect runs until none is left; return why it stopped before, None if it did not."""
+        while True:
+            self._fill()
+            waiting = any(fate.state == "waiting" for fate in self._fates.values())
+            if not self._running and not waiting:
+                return None
+            ended: Sequence[tuple[Any, Outcome]] = []
+            if self._running:
+                ended = self._machines.wait(list(self._running), _POLL)
+            else:
+                time.sleep(_POLL)
+            for handle, outcome in ended:
+                self._settle(self._running.pop(handle), outcome)
+            failed = [fate for fate in self._fates.values() if fate.state in ("failed", "refused")]
+            if failed and self._knobs.fail_fast:
+                return "fail_fast: a run has failed for good"
+            if lock.lost:
+                return "another launcher has taken the sweep over"
+            if self._store.cancel.exists():
+                return "cancelled"
+            self._look()
+
+    def _fill(self) -> None:
+        """Start the next runs, as many as fit."""
+        now = time.monotonic()
+        ready = [
+            run
+            for run in self._sweep.runs
+            if self._fates[run.run_dir].state == "waiting" and self._again.get(run.run_dir, 0.0) <= now
+        ]
+        if not ready:
+            return
+        self._slots = self._machines.slots(gpus=ready[0].gpus, cpus=ready[0].cpus)
+        self._slots = min(self._slots, self._knobs.max_concurrent or self._slots)
+        for run in ready[: max(self._slots - len(self._running), 0)]:
+            fate = self._fates[run.run_dir]
+            self._fates[run.run_dir] = replace(fate, state="running", attempts=fate.attempts + 1, started=time.time())
+            self._running[self._machines.submit(self._job(run), gpus=run.gpus, cpus=run.cpus)] = run
+        self._store.write_fates(self._all())
+
+    def _job(self, run: Run) -> Job:
+        return Job(
+            command=self._command(run),
+            environment=self._environment,
+            folder=str(Path.cwd()),
+            log=str(self._store.log_of(run)),
+            gpus=run.gpus,
+            timeout=self._knobs.timeout,
+            patience=self._knobs.patience,
+        )
+
+    def _settle(self, run: Run, outcome: Outcome) -> None:
+        """Decide what becomes of a run whose attempt has ended."""
+        fate = replace(self._fates[run.run_dir], node=outcome.node, seconds=outcome.seconds, error=outcome.error)
+        if outcome.code == DONE:
+            lacks = self._check(run)
+            if lacks is None:
+                fate = replace(fate, state="done", score=score_of(run))
+            else:
+                fate = self._failed(run, replace(fate, error=f"ended without an error, but {lacks}"))
+        elif outcome.code == REFUSED:
+            fate = replace(fate, state="refused")
+        elif outcome.lost or outcome.code == INTERRUPTED:
+            fate = self._lost(run, fate)
+        else:
+            fate = self._failed(run, fate)
+        self._fates[run.run_dir] = fate
+        self._note(run, fate, outcome)
+
+    def _failed(self, run: Run, fate: Fate) -> Fate:
+        fate = replace(fate, failures=fate.failures + 1)
+        if fate.failures > self._knobs.retries:
+            return replace(fate, state="failed")
+        self._again[run.run_dir] = time.monotonic() + self._knobs.backoff * 2 ** (fate.failures - 1)
+        return replace(fate, state="waiting")
+
+    def _lost(self, run: Run, fate: Fate) -> Fate:
+        fate = replace(fate, losses=fate.losses + 1)
+        if fate.losses > self._knobs.lost_retries:
+            return replace(fate, state="failed")
+        self._again[run.run_dir] = time.monotonic() + min(self._knobs.backoff, 1.0)
+        return replace(fate, state="waiting")
+
+    def _note(self, run: Run, fate: Fate, outcome: Outcome) -> None:
+        """Record and say how an attempt ended."""
+        self._store.add_attempt(
+            run=run.run_dir, attempt=fate.attempts, code=outcome.code, lost=outcome.lost, error=fate.error,
+            started=fate.started, seconds=round(outcome.seconds, 3), node=outcome.node, then=fate.state,
+        )  # fmt: skip
+        self._store.write_fates(self._all())
+        if fate.state == "done":
+            self._view.event(f"done: {run.name} in {span(outcome.seconds)}")
+        else:
+            wait = self._again.get(run.run_dir, 0.0) - time.monotonic()
+            then = f"again in {max(wait, 0):.0f} s" if fate.state == "waiting" else fate.state
+            self._view.event(f"attempt {fate.attempts} at {run.name} ended: {fate.error}; {then}")
+
+    def _look(self) -> None:
+        """Read the records of the running runs, now and then, and show the standing."""
+        if time.monotonic() - self._looked < _STEPS:
+            return
+        self._looked = time.monotonic()
+        self._statuses = {run.run_dir: status_of(run.run_dir) for run in self._running.values()}
+        self._store.write_fates(self._all())
+        self._view.update(self.standing())
+
+    def _end_running(self) -> None:
+        """End the running runs and wait until they have ended."""
+        for handle in self._running:
+            self._machines.cancel(handle)
+        deadline = time.monotonic() + self._knobs.patience + 10.0
+        while self._running and time.monotonic() < deadline:
+            for handle, outcome in self._machines.wait(list(self._running), _POLL):
+                run = self._running.pop(handle)
+                fate = self._fates[run.run_dir]
+                ended = outcome.code == DONE and self._check(run) is None
+                self._fates[run.run_dir] = replace(
+                    fate, state="done" if ended else "interrupted", seconds=outcome.seconds
+                )
+        for run in self._running.values():
+            self._fates[run.run_dir] = replace(self._fates[run.run_dir], state="interrupted")
+
+    def _all(self) -> dict[str, Fate]:
+        return {**self._others, **self._fates}

@@ -1,0 +1,230 @@
+"""The runs of a sweep: composed, checked, priced and put in order; nothing is started."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.naming import check_name
+from dataflex_rl.regime import regime_name
+from dataflex_rl.settle import Plan, settle
+from dataflex_rl.sweep.files import Estimate, SweepFile
+from dataflex_rl.sweep.knobs import Knobs
+from dataflex_rl.sweep.seeds import points
+
+_OWN = ("run_dir", "force", "dry_run")
+_SHARED = (
+    "method", "seed", "model", "task", "run_dir", "scorer", "actuator", "mixer", "host", "steps", "tokens_at_most",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One run: what it is, where its record lies, what it asks for, and the arguments that start it.
+
+    `gpu_hours` is an estimate [GPU-hours], None where the sweep gives nothing to estimate from.
+    """
+
+    method: str
+    seed: int
+    model: str
+    task: str
+    regime: str
+    run_dir: str
+    scorer: str
+    actuator: str
+    mixer: str
+    host: str
+    steps: int
+    gpus: float
+    cpus: float
+    tokens_at_most: int
+    tokens: int | None
+    gpu_hours: float | None
+    arguments: tuple[str, ...]
+
+    @property
+    def mixes(self) -> bool:
+        """Whether it chooses the prompts it sees."""
+        return self.mixer != "none"
+
+    @property
+    def name(self) -> str:
+        """What a person calls it inside its sweep."""
+        return "/".join(self.run_dir.split("/")[-3:])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """A planned sweep; `folder` is `<runs_dir>/<sweep>`. Runs are in the order in which they start.
+
+    `configs` holds, per run directory, the composed configuration of the run's variant and method at the first seed.
+    """
+
+    name: str
+    claim: str
+    tables: tuple[str, ...]
+    folder: Path
+    runs: tuple[Run, ...]
+    configs: dict[str, DictConfig] = field(repr=False, compare=False)
+
+    def config_of(self, run: Run) -> DictConfig:
+        """Return the composed configuration of a run, a copy."""
+        config = copy.deepcopy(self.configs[run.run_dir])
+        config.seed, config.run_dir, config.dry_run = run.seed, run.run_dir, False
+        return config
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain JSON data; sums are None where a part is not estimated."""
+        return {
+            "sweep": self.name,
+            "claim": self.claim,
+            "tables": list(self.tables),
+            "folder": str(self.folder),
+            "methods": list(dict.fromkeys(run.method for run in self.runs)),
+            "seeds": sorted({run.seed for run in self.runs}),
+            "runs": [asdict(run) | {"arguments": list(run.arguments)} for run in self.runs],
+            "gpu_hours": _sum([run.gpu_hours for run in self.runs]),
+            "tokens": _sum([run.tokens for run in self.runs]),
+            "tokens_at_most": sum(run.tokens_at_most for run in self.runs),
+        }
+
+
+def _sum(values: Sequence[float | int | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: bool = True) -> Sweep:
+    """Return the plan of a sweep with further overrides (later ones win; lists multiply the runs).
+
+    Args:
+        checked: refuse a sweep without the controls of its methods.
+
+    Raises:
+        ConfigError: whatever a run's own check refuses, two runs with one record, a missing control, a host that spans
+            several machines, `run_dir=` or `force=`.
+    """
+    refuse_own(extra)
+    variants = [
+        [*sweep.overrides, *variant, *point, *([f"method={method}"] if method else [])]
+        for variant in sweep.vary
+        for point in points(extra)
+        for method in sweep.methods or ("",)
+    ]
+    found = [_compose(latest(arguments), sweep, knobs) for arguments in variants]
+    runs, configs = [], {}
+    for seed in sweep.seeds:
+        for run, config in found:
+            place = str(Path(run.run_dir).with_name(f"seed_{seed}"))
+            if place in configs:
+                raise ConfigError(
+                    f"two runs of sweep {sweep.name!r} would share the record {place}; name one of them with "
+                    "method_name=, or give it a sweep of its own"
+                )
+            configs[place] = config
+            runs.append(dataclasses.replace(run, seed=seed, run_dir=place, arguments=(*run.arguments, f"seed={seed}")))
+    if checked:
+        check_controls(sweep, runs)
+    folder = Path(runs[0].run_dir).parents[2]
+    return Sweep(
+        name=sweep.name, claim=sweep.claim, tables=sweep.tables, folder=folder, runs=tuple(runs), configs=configs
+    )
+
+
+def refuse_own(arguments: Sequence[str]) -> None:
+    """Refuse settings that belong to one run only."""
+    for argument in arguments:
+        key = argument.partition("=")[0]
+        if key in _OWN:
+            raise ConfigError(f"{argument}: not for several runs at once; {key}= belongs to a single run")
+
+
+def latest(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments with the last of those that set the same key."""
+    last = {argument.partition("=")[0]: number for number, argument in enumerate(arguments) if "=" in argument}
+    return [
+        argument
+        for number, argument in enumerate(arguments)
+        if "=" not in argument or last[argument.partition("=")[0]] == number
+    ]
+
+
+def _compose(arguments: list[str], sweep: SweepFile, knobs: Knobs) -> tuple[Run, DictConfig]:
+    """Compose, settle and check one variant and method at the first seed."""
+    from dataflex_rl.run import compose_and
+
+    named = [*(a for a in arguments if not a.startswith("sweep=")), f"sweep={check_name('sweep', sweep.name)}"]
+    kept: list[tuple[Run, DictConfig]] = []
+
+    def task(config: DictConfig) -> int:
+        from dataflex_rl.host.validate import validate
+
+        plan = settle(config)
+        validate(config)
+        kept.append((_run(config, plan, sweep.estimate, knobs, named), config))
+        return 0
+
+    compose_and(task, [*named, f"seed={sweep.seeds[0]}", "dry_run=true"])
+    assert kept, "Hydra ran no job"
+    return kept[0]
+
+
+def _run(config: DictConfig, plan: Plan, estimate: Estimate, knobs: Knobs, arguments: Sequence[str]) -> Run:
+    nodes = int(config.trainer.nnodes)
+    if nodes > 1:
+        raise ConfigError(
+            f"host={plan.host} spans {nodes} machines, but a run of a sweep has a Ray instance of its own on one; "
+            "start such runs one by one: python -m dataflex_rl.run ... seed=K"
+        )
+    gpus = float(knobs.gpus if knobs.gpus is not None else config.host.get("gpus") or 0)
+    tokens = _tokens(plan, estimate, int(config.data.max_response_length))
+    rate = estimate.tokens_per_gpu_second.get(plan.model)
+    hours = 0.0 if gpus == 0 else None if tokens is None or rate is None else round(tokens / rate / 3600, 2)
+    return Run(
+        **{key: getattr(plan, key) for key in _SHARED},
+        regime=regime_name(config),
+        gpus=gpus,
+        cpus=float(knobs.cpus if knobs.cpus is not None else 4 * gpus or 2),
+        tokens=tokens,
+        gpu_hours=hours,
+        arguments=(
+            *(a for a in arguments if not a.startswith("runs_dir=")),
+            f"runs_dir={Path(plan.run_dir).parents[3]}",
+        ),
+    )
+
+
+def _tokens(plan: Plan, estimate: Estimate, longest: int) -> int | None:
+    """Return the estimated tokens of a run: its training responses, and both evaluations' answers."""
+    if estimate.response_tokens is None:
+        return None
+    answers = plan.responses + 2 * estimate.evaluation_items
+    return round(answers * min(estimate.response_tokens, longest))
+
+
+def check_controls(sweep: SweepFile, runs: Sequence[Run]) -> None:
+    """Refuse a sweep that lacks a control it declares, or the one its methods are compared with.
+
+    Raises:
+        ConfigError: no `uniform` beside select or reweight methods, or no `static` beside mixers.
+    """
+    present = {run.method for run in runs}
+    needed = dict.fromkeys(sweep.controls)
+    if any(run.mixes and run.actuator == "none" for run in runs):
+        needed["static"] = None
+    if any(run.actuator != "none" for run in runs):
+        needed["uniform"] = None
+    missing = [control for control in needed if control not in present]
+    if missing:
+        raise ConfigError(
+            f"sweep {sweep.name!r} has no run of its control {', '.join(missing)}; its methods: "
+            f"{', '.join(sorted(present))}; add it, or train without one: python -m dataflex_rl.run -m method=..."
+        )

@@ -1,0 +1,91 @@
+"""From command lines to plans, and how a plan is printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from dataflex_rl.naming import check_name
+from dataflex_rl.seeding import parse_seed
+from dataflex_rl.sweep.commands import check_capacity
+from dataflex_rl.sweep.files import SweepFile, find_sweep, read_sweep
+from dataflex_rl.sweep.knobs import Knobs, knobs_of, split_settings
+from dataflex_rl.sweep.plan import Sweep, make_plan
+from dataflex_rl.sweep.seeds import Request, prepare
+from dataflex_rl.sweep.view import View, plan_table
+
+_NAMES = ("sweep=", "new_sweep=")
+
+
+def plan_file(name: str, arguments: Sequence[str]) -> tuple[Sweep, Knobs]:
+    """Return the plan of a sweep file with overrides (`seed=`, `method=`, `new_sweep=` replace the file's own)."""
+    sweep = read_sweep(find_sweep(name))
+    settings, rest = split_settings(arguments)
+    knobs = knobs_of({**sweep.launcher, **settings})
+    sweep, extra = _replaced(sweep, prepare(rest))
+    return make_plan(sweep, extra, knobs), knobs
+
+
+def plan_line(request: Request) -> tuple[Sweep, Knobs]:
+    """Return the plan of a command line of `dataflex_rl.run` that stands for several runs."""
+    settings, rest = split_settings(request.arguments)
+    knobs = knobs_of(settings)
+    named = SweepFile(name="default", methods=(), seeds=request.seeds)
+    sweep, extra = _replaced(named, replace(request, arguments=tuple(rest)), methods=False)
+    return make_plan(sweep, [a for a in extra if not a.startswith("dry_run=")], knobs, checked=False), knobs
+
+
+def _replaced(sweep: SweepFile, request: Request, *, methods: bool = True) -> tuple[SweepFile, list[str]]:
+    """Return the sweep with what the command line sets of its own keys, and the remaining arguments."""
+    changes: dict[str, Any] = {"seeds": request.seeds} if request.seeds else {}
+    extra = []
+    for argument in request.arguments:
+        key, _, value = argument.partition("=")
+        if argument.startswith(_NAMES):
+            changes["name"] = check_name(key, value)
+        elif key == "seed":
+            number = int(value) if value.isdecimal() else value
+            changes["seeds"] = (parse_seed(number),)
+        elif key == "method" and methods:
+            changes["methods"] = tuple(name.strip() for name in value.strip("[]").split(","))
+        else:
+            extra.append(argument)
+    return replace(sweep, **changes), extra
+
+
+def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
+    """Print the runs, their resources and cost; with a cluster's address also how many fit at once."""
+    plan = sweep.as_dict()
+    plan["resources"] = {
+        "gpus_per_run": max(run.gpus for run in sweep.runs),
+        "cpus_per_run": max(run.cpus for run in sweep.runs),
+        "max_concurrent": knobs.max_concurrent if knobs.address is None else _slots_at(sweep, knobs),
+    }
+    if as_json:
+        print(json.dumps(plan, indent=2))
+        return 0
+    view = View(live=False)
+    if sweep.claim:
+        view.event(sweep.claim)
+    view.show(plan_table(plan))
+    cost = [
+        f"{'?' if value is None else f'{value:,.0f}'} {unit}"
+        for value, unit in ((plan["gpu_hours"], "GPU-hours"), (plan["tokens"], "tokens"))
+    ]
+    view.event(f"{len(sweep.runs)} runs; estimated {', '.join(cost)} (at most {plan['tokens_at_most']:,})")
+    view.event(f"records: {sweep.folder}")
+    if sweep.tables:
+        view.event(f"tables: python -m analysis.tables --runs {sweep.folder} --table {'|'.join(sweep.tables)}")
+    return 0
+
+
+def _slots_at(sweep: Sweep, knobs: Knobs) -> int:
+    from dataflex_rl.host.fleet import Fleet
+
+    fleet = Fleet(knobs.address)
+    try:
+        return check_capacity(sweep, fleet, knobs)
+    finally:
+        fleet.close()

@@ -1,0 +1,85 @@
+"""Sweeps of stub runs: planned by hand, each a small process that leaves a record or not; launched on a real Ray."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from dataflex_rl.host.fleet import Fleet
+from dataflex_rl.sweep.knobs import Knobs
+from dataflex_rl.sweep.launcher import Launcher
+from dataflex_rl.sweep.lock import held
+from dataflex_rl.sweep.plan import Run, Sweep
+from dataflex_rl.sweep.store import Store
+from dataflex_rl.sweep.view import View
+
+# What a stub does: note its start in the sweep's journal, run the given statements, note its end in its own file.
+STUB = """
+import os, sys, time, signal
+folder, name = sys.argv[1:3]
+def note(text):
+    with open(os.path.join(folder, "journal"), "a") as file:
+        file.write(text + " " + name + "\\n")
+note("start")
+{body}
+open(os.path.join(folder, "done-" + name.replace("/", "--")), "w").close()
+note("end")
+"""
+
+
+def run(folder: Path, method: str, seed: int, *, gpus: float = 0, cpus: float = 1) -> Run:
+    """Return a planned run."""
+    return Run(
+        method=method, seed=seed, model="m", task="t", regime="full", run_dir=f"{folder}/m-t/{method}/seed_{seed}",
+        scorer="none", actuator="none", mixer="none", host="stub", steps=1, gpus=gpus, cpus=cpus,
+        tokens_at_most=1, tokens=None, gpu_hours=None, arguments=(),
+    )  # fmt: skip
+
+
+def sweep(folder: Path, methods: list[str], seeds: int, **size: float) -> Sweep:
+    """Return a planned sweep, seed by seed over the methods."""
+    runs = tuple(run(folder, method, seed, **size) for seed in range(seeds) for method in methods)
+    return Sweep(name=folder.name, claim="", tables=(), folder=folder, runs=runs, configs={})
+
+
+def command(folder: Path, body: str | Callable[[Run], str]) -> Callable[[Run], list[str]]:
+    """Return the seam of the launcher that starts stubs with these statements."""
+
+    def build(planned: Run) -> list[str]:
+        text = body if isinstance(body, str) else body(planned)
+        return [sys.executable, "-S", "-c", STUB.format(body=text), str(folder), planned.name]
+
+    return build
+
+
+def check(folder: Path) -> Callable[[Run], str | None]:
+    """Return the seam that says whether a stub is done."""
+    return lambda planned: None if done_file(folder, planned).exists() else "no end was noted"
+
+
+def done_file(folder: Path, planned: Run) -> Path:
+    return folder / f"done-{planned.name.replace('/', '--')}"
+
+
+def journal(folder: Path) -> list[str]:
+    """Return what the stubs noted, in order."""
+    path = folder / "journal"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def launch(
+    planned: Sweep, machines: Fleet, body: str | Callable[[Run], str], **knobs: object
+) -> tuple[int, str, Store]:
+    """Launch a sweep of stubs; return the exit code, what was printed, the store."""
+    settings = Knobs(**{"backoff": 0.1, "patience": 2.0, **knobs})  # type: ignore[arg-type]
+    store, out = Store(planned.folder, every=0.0).create(), io.StringIO()
+    with held(store.lock) as lock, View(file=out, live=False, every=0.0) as view:
+        launcher = Launcher(
+            planned, store, machines, settings, view, environment=dict(os.environ),
+            command=command(planned.folder, body), check=check(planned.folder),
+        )  # fmt: skip
+        code = launcher.launch(lock)
+    return code, out.getvalue(), store

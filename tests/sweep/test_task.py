@@ -1,0 +1,77 @@
+"""One attempt: exit codes, time bounds, and that nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from dataflex_rl.host.task import Job, child_environment, execute, passed_on
+
+FAMILY = """
+import subprocess, sys, time
+child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+other = subprocess.Popen([sys.executable, "-c", child], start_new_session=True)
+print("grandchild", other.pid, flush=True)
+{rest}
+"""
+
+
+def job(tmp_path: Path, code: str, **more: object) -> Job:
+    return Job(command=[sys.executable, "-c", code], log=str(tmp_path / "log"), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("code", "expected", "error"),
+    [
+        ("print('fine')", 0, None),
+        ("import sys; print('error: x=1: wanted 2'); sys.exit(2)", 2, "x=1: wanted 2"),
+        ("import sys; print('failed at step 3/9: no memory'); sys.exit(1)", 1, "failed at step 3/9: no memory"),
+        ("import sys; print('last words'); sys.exit(3)", 3, "exit code 3: last words"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9, "killed by SIGKILL"),
+    ],
+)
+def test_how_an_attempt_ended(tmp_path: Path, code: str, expected: int, error: str | None) -> None:
+    outcome = execute(job(tmp_path, code))
+    assert (outcome.code, outcome.error, outcome.lost) == (expected, error, False)
+
+
+def test_a_command_that_cannot_start_is_a_failure(tmp_path: Path) -> None:
+    outcome = execute(Job(command=["/no/such/program"], log=str(tmp_path / "log")))
+    assert outcome.code == 1
+    assert "cannot start /no/such/program: No such file" in str(outcome.error)
+    assert "cannot start" in str(execute(Job(command=["true"], log=str(tmp_path / "none" / "log"))).error)
+
+
+@pytest.mark.parametrize("rest", ["time.sleep(600)", "sys.exit(0)"])
+def test_nothing_of_an_attempt_is_left(tmp_path: Path, rest: str) -> None:
+    """The grandchild has a session of its own and ignores SIGTERM."""
+    outcome = execute(job(tmp_path, FAMILY.format(rest=rest), timeout=2.0, patience=0.5))
+    pid = int((tmp_path / "log").read_text().split()[1])
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    assert outcome.code == (0 if "exit" in rest else 1)
+    if "sleep" in rest:
+        assert outcome.error == "took longer than launcher.timeout=2 s"
+        assert 2.0 <= outcome.seconds < 10
+
+
+def test_a_run_finds_no_way_into_the_outer_ray(tmp_path: Path) -> None:
+    outer = {"RAY_ADDRESS": "1.2.3.4:1", "RAY_JOB_ID": "7", "CUDA_VISIBLE_DEVICES": "", "HOME": "/h"}
+    found = child_environment(outer, Job(command=["x"], log="", environment={"HF_HOME": "/hf"}), "/tmp/dfx-1")
+    assert found == {"HOME": "/h", "HF_HOME": "/hf", "RAY_TMPDIR": "/tmp/dfx-1", "TMPDIR": "/tmp/dfx-1"}
+    outer["CUDA_VISIBLE_DEVICES"] = "2,3"
+    assert child_environment(outer, Job(command=["x"], log="", gpus=2), "/t")["CUDA_VISIBLE_DEVICES"] == "2,3"
+    assert passed_on({"WANDB_MODE": "offline", "PATH": "/bin"}) == {"WANDB_MODE": "offline"}
+
+
+def test_two_attempts_have_folders_of_their_own_which_go(tmp_path: Path) -> None:
+    code = "import os; print(os.environ['RAY_TMPDIR'])"
+    for name in "ab":
+        execute(Job(command=[sys.executable, "-c", code], log=str(tmp_path / name)))
+    one, other = ((tmp_path / name).read_text().strip() for name in "ab")
+    assert one != other
+    assert not os.path.exists(one)
+    assert not os.path.exists(other)
