@@ -13,6 +13,7 @@ from analysis.benchmarks import Floats
 
 _EXACT_UP_TO = 16  # 2**16 sign patterns; beyond that the permutation p is sampled
 _DIGITS = 9  # differences are compared at 1e-9 points: float noise must not break ties
+_NOISE = 1e-10  # points; far above the float noise of a sum of scores, below any difference that counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ def sign_flip_p(delta_S: Floats, rng: np.random.Generator) -> float:
     """
     if len(delta_S) <= _EXACT_UP_TO:
         sum_R = _signs(len(delta_S)) @ delta_S
-        return float(np.mean(np.abs(sum_R) >= abs(delta_S.sum()) * (1 - 1e-12)))
+        return float(np.mean(np.abs(sum_R) >= abs(delta_S.sum()) - _NOISE))
     result = stats.permutation_test(
         (delta_S,), np.mean, permutation_type="samples", vectorized=True, n_resamples=20_000, rng=rng
     )

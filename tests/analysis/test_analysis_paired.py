@@ -1,5 +1,6 @@
 """Paired differences: known answers, guards, laws."""
 
+import itertools
 import math
 
 import numpy as np
@@ -66,6 +67,14 @@ def test_float_noise_does_not_break_ties(rng):
     # 0.3 and 0.1 + 0.2 are one value; with the noise the ranks would be 1, 2 and the tie lost.
     noisy, clean = np.array([0.1 + 0.2, -0.3, 0.7, 0.9]), np.array([0.3, -0.3, 0.7, 0.9])
     assert paired(noisy, rng).p_wilcoxon == paired(clean, rng).p_wilcoxon
+
+
+def test_sign_flips_count_in_whole_units(rng):
+    # 0.7 - 0.4 - 0.3 + 0.1 - 0.1 is 0, so every pattern is as extreme (p = 1), whatever the float sum leaves.
+    for tenths in ([7, -4, -3, 1, -1], [-28, -19, 29, 18], [29, -22, -4, 3, -6], [3, 1, -2, 5]):
+        sum_R = np.array(list(itertools.product((1, -1), repeat=len(tenths)))) @ np.array(tenths)
+        exact = np.mean(np.abs(sum_R) >= abs(sum(tenths)))
+        assert sign_flip_p(np.array(tenths) / 10, rng) == exact
 
 
 def test_smallest_p():
