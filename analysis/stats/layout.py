@@ -15,7 +15,8 @@ class Layout:
     """Fit of score = method + seed + residual over complete seeds.
 
     residual_sd [points] with df = (M - 1)(S - 1); icc = seed variance over seed plus residual variance, cut at 0.
-    A paired difference has sd sqrt(2) * residual_sd. NaN where fewer than two methods or seeds are complete.
+    A paired difference has sd sqrt(2) * residual_sd. NaN where fewer than two methods or seeds are complete; residuals
+    below 1e-9 points are float noise: exactly 0.
     """
 
     methods: int
@@ -34,7 +35,7 @@ def layout(score_MS: Floats) -> Layout:
     seed_S = complete_MS.mean(axis=0)
     residual_MS = complete_MS - complete_MS.mean(axis=1, keepdims=True) - seed_S + complete_MS.mean()
     df = (m - 1) * (s - 1)
-    ms_residual = float((residual_MS**2).sum() / df)
+    ms_residual = float((np.round(residual_MS, 9) ** 2).sum() / df)
     ms_seed = float(m * seed_S.var(ddof=1))
     seed_variance = max(0.0, (ms_seed - ms_residual) / m)
     total = seed_variance + ms_residual

@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from analysis_synth import Sweep, write_sweep
+from analysis_synth import Sweep, csv_rows, write_csv, write_sweep
 from scipy import stats
 
 from analysis.options import Options
@@ -56,6 +56,20 @@ def test_a_pilot_with_one_seed_says_what_it_lacks(tmp_path, rng):
     table = build(make_study([str(root)], Options()))
     assert all(r["seeds_needed"] is None and math.isnan(r["power"]) for r in table.rows)
     assert any("needs two methods and two seeds" in n for n in table.notes)
+
+
+def test_a_pilot_without_spread_plans_nothing(tmp_path, rng, capsys):
+    rows = csv_rows(Sweep(methods=("baseline",)), rng)
+    copies = [r | {"method": "same", "run_id": f"same{i}"} for i, r in enumerate(rows)]
+    shifted = [r | {"method": "less", "run_id": f"less{i}", "gsm8k": r["gsm8k"] - 1} for i, r in enumerate(rows)]
+    source = write_csv(tmp_path / "runs.csv", [*rows, *copies, *shifted])
+    assert main(["--runs", str(source), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for row in found["tables"]["planning"]["rows"]:
+        assert row["residual_sd"] == 0
+        assert [row[k] for k in ("seeds_needed", "seeds_needed_clean", "power", "mde80", "tost_power")] == [None] * 5
+        assert "with some spread" in row["reason"]
+    assert found["curves"] == []
 
 
 @pytest.mark.parametrize(
