@@ -16,7 +16,7 @@ def read_items(path: Path, phase: str = "trained") -> tuple[dict[str, dict[str, 
     key, a `correct` that is neither true/false nor 0/1, and an item met twice.
     """
     result: dict[str, dict[str, bool]] = {}
-    raw = path.read_bytes().split(b"\n")
+    raw = path.read_bytes().rstrip().split(b"\n")
     for number, line in enumerate(raw, start=1):
         if not line.strip():
             continue

@@ -45,7 +45,7 @@ def _lines(path: Path) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
         text = path.read_bytes()
     except OSError as error:
         raise AnalysisError(f"{path}: cannot be read: {error}") from error
-    raw = text.split(b"\n")
+    raw = text.rstrip().split(b"\n")
     kept: list[tuple[int, dict[str, Any]]] = []
     for number, line in enumerate(raw, start=1):
         if not line.strip():

@@ -166,9 +166,10 @@ def test_curves(tmp_path):
     assert ("other" in curves, notes) == (False, [])
 
 
-def test_a_cut_off_last_line_is_dropped_and_named(tmp_path):
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_a_cut_off_last_line_is_dropped_and_named(tmp_path, end):
     path = tmp_path / "metrics.jsonl"
-    path.write_text('{"step": 1, "data": {}}\n{"step": 2, "da')
+    path.write_text('{"step": 1, "data": {}}\n{"step": 2, "da' + end)
     curves, notes = read_curves(path)
     assert curves["step"].tolist() == [1.0]
     assert f"{path}: row 2: the last line is cut off" in notes[0]
@@ -199,6 +200,8 @@ def test_items(tmp_path):
     items, notes = read_items(path)
     assert items == {"math": {"7": True}}
     assert "cut off" in notes[0]
+    path.write_text(path.read_text() + "\n")
+    assert read_items(path) == (items, notes)
     for bad, part in (({"correct": 2}, "'correct' is 2"), ({}, "item '7' of 'math' twice")):
         path.write_text(json.dumps(line) + "\n" + json.dumps(line | bad) + "\n")
         with pytest.raises(AnalysisError, match=part):
