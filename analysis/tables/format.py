@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Sequence
 
 from analysis.errors import unknown
@@ -30,6 +31,9 @@ _ESCAPES = {
     "±": r"$\pm$",
 }
 _LEFT = ("text",)
+# What T1 fonts hold beyond ASCII: Latin-1, Latin Extended-A but for these, and common punctuation.
+_LACKING = frozenset("\u0126\u0127\u0138\u013f\u0140\u0149\u0166\u0167\u017f")
+_PUNCTUATION = frozenset("\u2013\u2014\u2018\u2019\u201c\u201d\u2026\u2022")
 
 
 def render(table: Table, fmt: str) -> str:
@@ -71,7 +75,7 @@ def latex_body(table: Table) -> str:
     parts = [f"\\section*{{{escape(table.title)}}}\n"]
     parts += [_latex_view(v) for v in table.views]
     if table.notes:
-        items = "\n".join(f"\\item {escape(n)}" for n in table.notes)
+        items = "\n".join(f"\\item {_first(escape(n))}" for n in table.notes)
         parts.append(f"\\begin{{itemize}}\\footnotesize\n{items}\n\\end{{itemize}}\n")
     return "".join(parts)
 
@@ -79,7 +83,7 @@ def latex_body(table: Table) -> str:
 def _latex_view(view: View) -> str:
     spec = "".join("l" if c.style in _LEFT else "r" for c in view.columns)
     head = " & ".join(escape(c.title) for c in view.columns)
-    body = "".join(" & ".join(escape(show(r, c)) for c in view.columns) + " \\\\\n" for r in view.rows)
+    body = "".join(_first(" & ".join(escape(show(r, c)) for c in view.columns)) + " \\\\\n" for r in view.rows)
     tabular = f"\\begin{{tabular}}{{{spec}}}\n\\toprule\n{head} \\\\\n\\midrule\n{body}\\bottomrule\n\\end{{tabular}}"
     title = f"\\textbf{{{escape(view.title)}}}\\par\\smallskip\n" if view.title else ""
     fitted = f"\\resizebox{{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}}{{!}}{{%\n{tabular}}}"
@@ -87,9 +91,22 @@ def _latex_view(view: View) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape LaTeX's special characters; a minus before a digit becomes a math minus."""
-    escaped = "".join(_ESCAPES.get(c, c) for c in text)
+    """Escape LaTeX's special characters; a minus before a digit becomes a math minus.
+
+    A character that a plain document's fonts lack would stop the compiler: it is written as its code point, [U+65B9].
+    """
+    composed = unicodedata.normalize("NFC", text)
+    escaped = "".join(_ESCAPES.get(c) or (c if _in_fonts(c) else f"[U+{ord(c):04X}]") for c in composed)
     return _minus(escaped)
+
+
+def _in_fonts(c: str) -> bool:
+    return " " <= c <= "~" or ("\u00a0" <= c <= "\u017f" and c not in _LACKING) or c in _PUNCTUATION
+
+
+def _first(text: str) -> str:
+    """Keep a leading [ or * from being read as an argument of the \\\\ or \\item before it."""
+    return f"{{}}{text}" if text.startswith(("[", "*")) else text
 
 
 def _minus(text: str) -> str:

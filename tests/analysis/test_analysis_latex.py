@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from analysis_synth import Sweep, csv_rows, write_csv
 
 from analysis.options import Options
 from analysis.study import make_study
@@ -58,3 +59,15 @@ def test_latex_compiles_alone_together_and_as_input(tables, tmp_path):
     outer = head + "\\input{pairing.tex}\nAfter.\n\\end{document}\n"
     (tmp_path / "outer.tex").write_text(outer)
     compiles(tmp_path / "outer.tex", tmp_path)
+
+
+def test_names_of_any_script_compile(tmp_path, rng):
+    rows = csv_rows(Sweep(methods=("baseline", "topk", "[1] per", "*")), rng)
+    for row in rows:
+        if row["method"] == "topk":
+            row["method"] = "\u65b9\u6cd5 \u03b1\u2265\u00e9 \u201cq\u201d \U0001f600 e\u0301"
+    made = build(make_study([str(write_csv(tmp_path / "runs.csv", rows))], Options()), "main,suspects")
+    (tmp_path / "odd.tex").write_text(latex_document(made))
+    compiles(tmp_path / "odd.tex", tmp_path)
+    # A character that the fonts of a plain document lack is written as its code point.
+    assert escape("\u65b9\u00e9\u2265") == "[U+65B9]\u00e9[U+2265]"
