@@ -5,10 +5,9 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
@@ -17,6 +16,7 @@ from dataflex_rl import record as rec
 from dataflex_rl.benchmarks.rates import flags
 from dataflex_rl.console import Console, Phase, follow
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.mirror import Mirror
 from dataflex_rl.plain import plain
 from dataflex_rl.record.claim import supervisor_alive, take
 from dataflex_rl.record.evaluation import read_items
@@ -25,11 +25,11 @@ from dataflex_rl.regime import ignored_keys, note_source, place_regime, regime_n
 from dataflex_rl.seeding import dataset_fingerprint
 from dataflex_rl.settle import Plan
 from dataflex_rl.sources import FILES, MODEL, build_sources, place_sources, to_build
-from dataflex_rl.supervise import TrainingProcess, child_environment
+from dataflex_rl.supervise import TrainingProcess, child_environment, interruptible
 
 VOLATILE = (
     "run_dir", "runs_dir", "dry_run", "force", "ray_kwargs", "trainer.default_local_dir", "trainer.logger",
-    "trainer.project_name", "trainer.experiment_name", "host.env", "transfer_queue",
+    "trainer.project_name", "trainer.experiment_name", "host.env", "transfer_queue", "wandb",
     "actor_rollout_ref.rollout.prometheus",
 )  # fmt: skip
 
@@ -114,12 +114,13 @@ def _check_same_run(config: DictConfig, record: rec.RunRecord, built: dict[str, 
         )
 
 
-def _report(view: Console, record: rec.RunRecord, text: str) -> int:
+def _report(view: Console, record: rec.RunRecord, text: str, notes: Sequence[str] = ()) -> int:
     """Show the result of a finished run."""
     evaluation = rec.read_evaluation(record)
     assert evaluation is not None, "a done run has its evaluation"
     view.phase(text)
-    view.done(evaluation, record.path, flags(item for item in read_items(record) if item["phase"] == "trained"))
+    suspect = flags(item for item in read_items(record) if item["phase"] == "trained")
+    view.done(evaluation, record.path, [*suspect, *notes])
     return 0
 
 
@@ -129,6 +130,7 @@ class _Attempt:
     def __init__(self, config: DictConfig, plan: Plan, record: rec.RunRecord, built: dict[str, str]) -> None:
         self._config, self._plan, self._record, self._built = config, plan, record, built
         self._from = 0
+        self._mirror = Mirror(record, plain(config.wandb))
 
     def open(self) -> None:
         """Cut the record back to its newest usable checkpoint and write configuration, manifest and status."""
@@ -181,7 +183,8 @@ class _Attempt:
         changes = ["trainer.val_before_train=false"] if self._from else []
         environment = child_environment(self._config.host.get("env") or {})
         since = self._record.log.stat().st_size if self._record.log.exists() else 0
-        with _interruptible():
+        self._mirror.start()
+        with interruptible():
             process = TrainingProcess(self._record.path, changes, environment, self._record.log)
             claim.add_process(process.pid)
             try:
@@ -192,6 +195,7 @@ class _Attempt:
                 return self._interrupt(view, process)
             except BaseException:
                 process.stop()
+                self._mirror.stop()
                 view.close()
                 raise
         if code == 0 and self.lacks_nothing():
@@ -209,18 +213,21 @@ class _Attempt:
         )
         lacking = rec.why_not_done(self._record, self._plan.steps)
         assert lacking is None, lacking
-        return _report(view, self._record, "")
+        trouble = self._mirror.finish()
+        return _report(view, self._record, "", [trouble] if trouble else [])
 
     def _interrupt(self, view: Console, process: TrainingProcess) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         process.stop()
         rec.update_status(self._record, state="interrupted", phase="", error="interrupted")
+        self._mirror.stop()
         view.interrupted(self._record.path)
         return 130
 
     def _fail(self, view: Console, code: int, since: int) -> int:
         error = f"the training process ended with exit code {code}" if code else "training ended before its last step"
         rec.update_status(self._record, state="failed", phase="", error=error)
+        self._mirror.stop()
         view.failed(error, self._record.log, since=since)
         return 1
 
@@ -228,18 +235,3 @@ class _Attempt:
 def _fingerprint(files: Any, prompt_column: str) -> str:
     names = [files] if isinstance(files, str) else [str(name) for name in files]
     return dataset_fingerprint(names, prompt_column=prompt_column)
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM, like Ctrl-C, end the run in order."""
-
-    def stop(signum: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,11 +11,13 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mix_checks import settle_mixer
 from dataflex_rl.naming import check_name, method_name
+from dataflex_rl.plain import plain
 from dataflex_rl.policy import Policy, split_block
 from dataflex_rl.record import check_writable, record_path
 from dataflex_rl.regime import regime_name
 from dataflex_rl.seeding import parse_seed
 from dataflex_rl.sources import check_files, check_model, is_ready, to_build
+from dataflex_rl.wandb_log import mode_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +74,7 @@ def settle(config: DictConfig) -> Plan:
                     seed=config.seed,
                 )
             )
+    mode_of(plain(config.wandb), os.environ)
     check_model(config)
     check_files(config)
     settle_mixer(config, mixer_block)

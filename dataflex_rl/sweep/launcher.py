@@ -16,11 +16,12 @@ from typing import Any
 from dataflex_rl.host.fleet import Machines
 from dataflex_rl.host.task import DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
 from dataflex_rl.record import Status
+from dataflex_rl.supervise import interruptible
 from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.lock import Lock
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.records import interruptible, lacking, run_command, score_of, status_of
+from dataflex_rl.sweep.records import lacking, run_command, score_of, status_of
 from dataflex_rl.sweep.store import Fate, Store
 from dataflex_rl.sweep.view import View, span
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 
 from dataflex_rl.console import domain_scores
 from dataflex_rl.record import RecordError, RunRecord, Status, read_evaluation, read_status, why_not_done
@@ -51,18 +48,3 @@ def score_of(run: Run) -> float | None:
     except RecordError:
         return None
     return None if evaluation is None else domain_scores(evaluation, "trained")["average"]
-
-
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let SIGTERM, like Ctrl-C, end the sweep in order."""
-
-    def stop(signum: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
