@@ -21,7 +21,7 @@ def method_block(name: str) -> dict[str, Any]:
     """
     folder = shipped("conf") / "method"
     names = {path.stem for path in folder.glob("*.yaml")}
-    if name not in names:
+    if not isinstance(name, str) or name not in names:
         raise unknown("method", name, names)
     document = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
     block: dict[str, Any] = {}

@@ -57,7 +57,7 @@ def to_batch(signals: Mapping[str, Any], requires: frozenset[str], reads_length:
         old_log_prob_N=laid.get("old_log_probs"),
         acc_B=_column("acc", given["acc"], size) if "acc" in given else None,
         domain=_strings("domain", given["domain"], size) if "domain" in given else None,
-        tie_B=_tie_B(given["response_id"], uid) if "response_id" in given else None,
+        tie_B=_tie_B(given["response_id"], uid) if "response_id" in given else torch.arange(size),
     )
 
 
@@ -68,7 +68,8 @@ def split_N(value_N: Tensor, offset_B1: Tensor) -> list[Tensor]:
 
 def _tie_B(response_id: Any, uid: Sequence[str]) -> Tensor:
     """int64 [B]: rank by (response_id, uid); both must tell the responses apart."""
-    ids = list(_items("response_id", response_id, len(uid)))
+    items = _items("response_id", response_id, len(uid))
+    ids = list(items.tolist() if hasattr(items, "tolist") else items)
     if not (all(isinstance(x, str) for x in ids) or all(isinstance(x, int) for x in ids)):
         raise SignalError("response_id must be all strings or all integers")
     keys = list(zip(ids, uid, strict=True))

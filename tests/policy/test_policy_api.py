@@ -64,6 +64,24 @@ def test_response_id_decides_ties_else_the_position() -> None:
     assert apply_policy(maxvar, {**data, "response_id": ["9", "8", "10", "1"]}).keep == [False, False, True, True]
 
 
+def test_without_response_id_the_position_decides_ties_across_groups_too() -> None:
+    """Not the spelling of the uid: "p10" sorts before "p9"."""
+    data = {"uid": ["p9", "p10", "p9", "p10"], "reward": [1.0] * 4, "advantages": [[1.0]] * 4}
+    assert apply_policy({"method": "topk"}, data).keep == [True, True, False, False]
+
+
+@pytest.mark.parametrize("ids", [np.array([9, 8, 10, 1]), torch.tensor([9, 8, 10, 1]), np.array(["d", "c", "e", "a"])])
+def test_response_ids_may_be_arrays_and_tensors(ids: Any) -> None:
+    data = {"uid": ["a"] * 4, "reward": [1.0] * 4, "response_id": ids}
+    assert apply_policy({"method": "maxvar"}, data).keep == [False, True, False, True]
+
+
+@pytest.mark.parametrize("method", [["maxvar"], {"name": "maxvar"}, None, 3])
+def test_a_method_that_is_no_name_is_refused(method: Any) -> None:
+    with pytest.raises(ConfigError, match=r"unknown method .*; known: ar, diffband"):
+        apply_policy({"method": method}, TWO)
+
+
 def test_response_ids_may_count_inside_groups() -> None:
     data = {"uid": list("abab"), "reward": [1.0] * 4, "response_id": [1, 0, 0, 1]}
     assert apply_policy({"method": "maxvar"}, data).keep == [False, True, True, False]
