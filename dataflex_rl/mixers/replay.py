@@ -29,7 +29,7 @@ def replay_mixer(
             `scorer` is set, values under the scorer's name.
 
     Raises:
-        ConfigError: the block does not fit, a signal is missing, ragged, NaN or Inf, or a domain is unknown.
+        ConfigError: the block does not fit, no domain is named or one is unknown, a signal is missing, ragged, NaN or Inf.
     """
     parsed = parse_mixer(split_block({"mixer": config})[1])
     if parsed is None:
@@ -38,6 +38,10 @@ def replay_mixer(
         raise ConfigError(f"history must be a list of steps, got {type(history).__name__}")
     found = [name for number, step in enumerate(history, start=1) for name in _mapping(f"history step {number}", step)]
     domains = resolve_domains(parsed.domains, [*found, *_named(parsed)])
+    if not history:
+        return []
+    if not domains.names:
+        raise ConfigError("the history names no domain, so set dataflex.mixer.domains to a list of names")
     mixer = DomainMixer(parsed, domains.names)
     shares = []
     for number, step in enumerate(history, start=1):

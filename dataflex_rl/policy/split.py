@@ -89,16 +89,15 @@ def split_block(block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
 
 def _move_actuator(policy: dict[str, Any], mixer: dict[str, Any]) -> None:
     """Make the mixer that stands in `actuator` the mixer of the block."""
-    actuator, scorer = policy.pop("actuator"), policy.pop("scorer", None)
+    actuator, scorer = policy.pop("actuator"), _mixer_scorer("scorer", policy.pop("scorer", None))
     if mixer.get("name", "none") != "none":
         raise ConfigError(f"actuator {actuator['name']!r} is a mixer, but mixer {mixer['name']!r} is set too; keep one")
     for key in set(actuator) - {"name", "params"}:
         if actuator[key] not in (None, "none", "zero"):
             raise ConfigError(f"mixer {actuator['name']!r} in dataflex.actuator cannot have {key}={actuator[key]!r}")
     mixer.update(name=actuator["name"], params=dict(actuator.get("params") or {}))
-    if _part_name(scorer) is not None:
-        name, params = canonical("scorer", scorer)
-        mixer["scorer"] = {"name": name, "params": params}
+    if scorer is not None:
+        mixer["scorer"] = scorer
 
 
 def _check_mechanism(mechanism: object, policy: Mapping[str, Any], mixer: Mapping[str, Any]) -> None:
@@ -137,15 +136,27 @@ def _shape(mixer: object) -> dict[str, Any]:
         raise unknown("mixer", name, ["none", *_mixer_names()])
     if name == "none" and mixer.get("params"):
         raise ConfigError(f"mixer is none, but parameters are given: {', '.join(mixer['params'])}")
-    scorer = mixer.get("scorer")
     shaped = {**mixer, "name": name, "params": mixer.get("params") or {}}
-    if scorer is not None:
-        if _part_name(scorer) is None:
-            shaped["scorer"] = None
-        else:
-            ours, params = canonical("scorer", scorer)
-            shaped["scorer"] = {"name": ours, "params": params}
+    if mixer.get("scorer") is not None:
+        shaped["scorer"] = _mixer_scorer("dataflex.mixer.scorer", mixer["scorer"])
     return shaped
+
+
+def _mixer_scorer(where: str, scorer: object) -> dict[str, Any] | None:
+    """Return a mixer's scorer as {name, params} of ours, None for none; a misspelt one must not count as none."""
+    if scorer is None:
+        return None
+    if not isinstance(scorer, Mapping):
+        raise ConfigError(f"{where} must be a mapping, got {scorer!r}")
+    for key in scorer:
+        if key not in ("name", "params"):
+            raise ConfigError(f"{where} has no key {key!r}; known: name, params")
+    if _part_name(scorer) is None:
+        if scorer.get("params"):
+            raise ConfigError(f"{where} is none, but parameters are given: {', '.join(scorer['params'])}")
+        return None
+    name, params = canonical("scorer", scorer)
+    return {"name": name, "params": params}
 
 
 def _mixer_names() -> list[str]:

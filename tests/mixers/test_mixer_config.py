@@ -154,6 +154,29 @@ def test_bad_histories_are_refused(history: Any, message: str) -> None:
         replay_mixer(config, history)
 
 
+@pytest.mark.parametrize("name", ["static", "reward_gap", "dump_ucb", "tscl"])
+def test_a_history_without_domains_needs_them_named(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"history names no domain, so set dataflex\.mixer\.domains"):
+        replay_mixer({"name": name}, [{}, {}])
+    assert replay_mixer({"name": name, "domains": ["a", "b"]}, [{}, {}]) == [{"a": 0.5, "b": 0.5}] * 2
+    assert replay_mixer({"name": name}, []) == []
+
+
+@pytest.mark.parametrize(
+    ("scorer", "message"),
+    [
+        ("group_solve", "dataflex.mixer.scorer must be a mapping, got 'group_solve'"),
+        ({"nme": "group_solve"}, "dataflex.mixer.scorer has no key 'nme'; known: name, params"),
+        ({"name": "reward", "param": {}}, "dataflex.mixer.scorer has no key 'param'; known: name, params"),
+        ({"params": {"signal": "acc"}}, "dataflex.mixer.scorer is none, but parameters are given: signal"),
+    ],
+)
+def test_a_misspelt_scorer_is_not_left_out(scorer: Any, message: str) -> None:
+    """It would silently train on the mixer's own statistic."""
+    with pytest.raises(ConfigError, match=message):
+        replay_mixer({"name": "reward_gap", "scorer": scorer}, [STEP])
+
+
 def test_no_mixer_is_none_and_has_no_replay() -> None:
     assert parse_mixer(MIXER_DEFAULTS) is None
     with pytest.raises(ConfigError, match="replay_mixer needs a mixer"):

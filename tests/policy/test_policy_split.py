@@ -144,6 +144,11 @@ def test_the_block_is_not_changed() -> None:
         ({"actuator": {"name": "tscl", "cap": 2}}, "mixer 'tscl' in dataflex.actuator cannot have cap=2"),
         ({"mixer": {"name": "statc"}}, "unknown mixer 'statc'; known: dump_ucb, none, reward_gap, static, tscl"),
         ({"mixer": {"nme": "static"}}, "dataflex.mixer has no key 'nme'; known: name, params, scorer, domains"),
+        ({"mechanism": "mix", "actuator": {"name": "tscl"}, "scorer": "reward"}, "scorer must be a mapping"),
+        (
+            {"mechanism": "mix", "actuator": {"name": "tscl"}, "scorer": {"nme": "reward"}},
+            "scorer has no key 'nme'; known: name, params",
+        ),
         ({"mixer": "static"}, "dataflex.mixer must be a mapping, got 'static'"),
         ({"mixer": {"params": {"floor": 0.1}}}, "mixer is none, but parameters are given: floor"),
         (
