@@ -44,10 +44,10 @@ def item_difference(correct_a_SI: Floats, correct_b_SI: Floats, *, level: float 
     """
     difference_SI = 100.0 * (np.asarray(correct_a_SI, dtype=np.float64) - np.asarray(correct_b_SI, dtype=np.float64))
     s, i = difference_SI.shape
-    delta_I, delta_S = difference_SI.mean(axis=0), difference_SI.mean(axis=1)
+    delta_I, delta_S = (np.round(difference_SI.mean(axis=axis), 9) for axis in (0, 1))
     delta = float(difference_SI.mean())
-    se_items = float(delta_I.std(ddof=1) / math.sqrt(i)) if i > 1 else math.nan
-    se_seeds = float(delta_S.std(ddof=1) / math.sqrt(s)) if s > 1 else math.nan
+    se_items = _se(delta_I) if i > 1 else math.nan
+    se_seeds = _se(delta_S) if s > 1 else math.nan
     testable = se_items > 0
     half = t_quantile(level, i - 1) * se_items if testable else math.nan
     total = se_items**2 + se_seeds**2
@@ -62,6 +62,11 @@ def item_difference(correct_a_SI: Floats, correct_b_SI: Floats, *, level: float 
         se_seeds=se_seeds,
         noise_share=se_items**2 / total if total > 0 else math.nan,
     )
+
+
+def _se(value_N: Floats) -> float:
+    """Give the standard error of the mean; equal values have 0, whatever the float mean leaves."""
+    return float(value_N.std(ddof=1) / math.sqrt(len(value_N))) if np.ptp(value_N) > 0 else 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,6 +68,9 @@ def test_item_difference_by_hand():
 
 
 def test_equal_results_are_not_testable():
+    # Every question is won in one run of seven: no spread over questions, though the float mean of 11 times 100/7 has.
+    result = item_difference(np.repeat([[1.0]] + [[0.0]] * 6, 11, axis=1), np.zeros((7, 11)))
+    assert (result.se_items, math.isnan(result.p_items)) == (0.0, True)
     result = item_difference(np.ones((2, 5)), np.ones((2, 5)))
     assert result.delta == 0.0
     assert math.isnan(result.p_items)
