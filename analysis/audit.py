@@ -44,7 +44,7 @@ def _match(block: Block, family: Family, families: tuple[Family, ...]) -> Match 
         raise AnalysisError(f"{block.name}: two controls, {' and '.join(present)}; choose one with --control")
     controls = {c for f in families for c in f.controls}
     methods = tuple(m for m in block.methods if m not in controls and _family_of(block, m, families) is family)
-    if len(families) == 1:
+    if len(families) == 1 and family.methods is None:
         methods = tuple(m for m in block.methods if m not in present)
     if not methods:
         return None

@@ -11,7 +11,8 @@ import numpy as np
 from analysis.audit import Match, PairAudit, audit_pair, match
 from analysis.benchmarks import PAPER, Floats
 from analysis.blocks import Block
-from analysis.options import Options
+from analysis.errors import unknown
+from analysis.options import MIXERS, SELECT_REWEIGHT, Options
 from analysis.stats.bootstrap import percentile_interval
 from analysis.stats.equivalence import tost
 from analysis.stats.layout import Layout, layout, pairing_gain, pooled_difference_sd, probability_better
@@ -38,11 +39,24 @@ class Comparison:
 
 
 def compare_all(found: list[Block], options: Options) -> list[Comparison]:
-    """Compare every block; Holm over the primary summary per block, or over all blocks with options.holm = "all"."""
+    """Compare every block; Holm over the primary summary per block, or over all blocks with options.holm = "all".
+
+    Raises AnalysisError for a control or method that was asked for and that no block has.
+    """
+    _check_names(found, options)
     comparisons = [_elsewhere(compare(block, options), found, options) for block in found]
     if options.holm == "all":
         _adjust([r for c in comparisons for r in c.rows], options, across=True)
     return comparisons
+
+
+def _check_names(found: list[Block], options: Options) -> None:
+    known = sorted({m for block in found for m in block.methods})
+    own = [f for f in options.families if f not in (SELECT_REWEIGHT, MIXERS)]
+    asked = [options.control] if options.control else [n for f in own for n in (*f.controls, *(f.methods or ()))]
+    for name in asked:
+        if name not in known:
+            raise unknown("method", name, known)
 
 
 def _elsewhere(comparison: Comparison, found: list[Block], options: Options) -> Comparison:

@@ -96,7 +96,10 @@ def test_control_and_families_can_be_chosen(sweep13):
     assert set(chosen) == set(ALL13) - {"maxvar"}
     family = parse_family("mine=tscl:reward_gap, static")
     assert family == Family(name="mine", controls=("tscl",), methods=("reward_gap", "static"))
-    assert set(rows_of(compared(sweep13, families=(family,))[0])) >= {"reward_gap", "static"}
+    assert set(rows_of(compared(sweep13, families=(family,))[0])) == {"reward_gap", "static"}
+    for wrong in ({"families": (parse_family("mine=tscl:static,statik"),)}, {"control": "statik"}):
+        with pytest.raises(AnalysisError, match="unknown method 'statik'; known: difffilter, "):
+            compared(sweep13, **wrong)
     with pytest.raises(AnalysisError, match="wanted NAME=CONTROL"):
         parse_family("static")
 
