@@ -209,4 +209,12 @@ def _difference(runs: list[Run], model: str, benchmark: str) -> str:
 def _unused_notes(path: Path, runs: list[Run]) -> list[str]:
     named = {s.benchmark for s in runs[0].trained}
     absent = [d for d in DOMAINS if not any(PAPER[b].domain == d for b in named if b in PAPER)]
-    return [f"{path.name}: no {d} benchmark: the {d} score and the domain-balanced average are missing" for d in absent]
+    gaps = {d: [b.name for b in PAPER.values() if b.domain == d and b.name not in named] for d in DOMAINS}
+    partial = [
+        f"{path.name}: no column for {', '.join(names)}: the {d} score is the mean of the others, not the study's"
+        for d, names in gaps.items()
+        if names and d not in absent
+    ]
+    return partial + [
+        f"{path.name}: no {d} benchmark: the {d} score and the domain-balanced average are missing" for d in absent
+    ]

@@ -90,6 +90,13 @@ def test_bad_input(tmp_path, name, lines, parts):
     assert all(p in message for p in (source, *parts)), (name, message)
 
 
+def test_a_benchmark_without_a_column_is_named(tmp_path):
+    notes = load([csv_file(tmp_path, HEADER, ROW)]).notes
+    math_note = "runs.csv: no column for aime24, olympiadbench, minerva_math: the math score is the mean of the others"
+    assert notes[0].startswith(math_note)
+    assert sum("no logic benchmark" in n or "no science benchmark" in n for n in notes) == 2
+
+
 def test_empty_file_and_binary_file(tmp_path):
     empty, binary = tmp_path / "a.csv", tmp_path / "b.csv"
     empty.write_text("")
