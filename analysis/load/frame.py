@@ -129,7 +129,7 @@ def checked(runs: Iterable[Run], notes: Iterable[str]) -> Runs:
             )
         seen[key] = run
     ordered = tuple(seen.values())
-    return Runs(runs=ordered, notes=(*notes, *_two_evaluations(ordered)))
+    return Runs(runs=ordered, notes=(*notes, *_two_evaluations(ordered), *_uneven(ordered)))
 
 
 def unconstrained(regime: str | None) -> bool:
@@ -164,3 +164,22 @@ def _two_evaluations(runs: tuple[Run, ...]) -> list[str]:
         for key, found in evaluations.items()
         if len(found) > 1
     ]
+
+
+def _uneven(runs: tuple[Run, ...]) -> list[str]:
+    """Name the benchmarks that some records of a block have and others lack (a CSV file names its own blanks)."""
+    recorded: dict[tuple[str, str, str | None, int | None, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        if run.manifest:
+            recorded[run.block].append(run)
+    return [
+        f"{describe(block)}: {benchmark} is missing in {len(lacking)} of {len(found)} runs "
+        f"({', '.join(sorted(f'{r.method} seed {r.seed}' for r in lacking))}): averages over it are refused"
+        for block, found in recorded.items()
+        for benchmark in dict.fromkeys(s.benchmark for r in found for s in r.trained)
+        if 0 < len(lacking := [r for r in found if not _has(r, benchmark)]) < len(found)
+    ]
+
+
+def _has(run: Run, benchmark: str) -> bool:
+    return any(s.benchmark == benchmark and not math.isnan(s.accuracy) for s in run.trained)

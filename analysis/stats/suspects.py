@@ -145,8 +145,9 @@ def _flag(
     i: int,
     benchmarks: Sequence[str],
 ) -> Flag:
-    median_K = np.nanmedian(flat_NK, axis=0)
-    text = "; ".join(f"{benchmarks[j]} {flat_NK[i, j]:.1f} against a median of {median_K[j]:.1f}" for j in columns)
+    median_C = np.nanmedian(flat_NK[:, columns], axis=0)
+    against = zip(columns, median_C, strict=True)
+    text = "; ".join(f"{benchmarks[j]} {flat_NK[i, j]:.1f} against a median of {median:.1f}" for j, median in against)
     return Flag(
         level=level,
         kind=kind,

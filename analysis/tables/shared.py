@@ -176,8 +176,9 @@ def _starts(block: Block) -> list[str]:
     flat_NK = flat_NK[~np.isnan(flat_NK).all(axis=1)]
     if len(flat_NK) < 2:
         return []
-    spread_K = np.nanmax(flat_NK, axis=0) - np.nanmin(flat_NK, axis=0)
-    found = [f"{b} by up to {s:.2f} points" for b, s in zip(block.benchmarks, spread_K, strict=True) if s > 1e-9]
+    high_K, low_K = np.fmax.reduce(flat_NK, axis=0), np.fmin.reduce(flat_NK, axis=0)
+    spread = zip(block.benchmarks, high_K - low_K, strict=True)
+    found = [f"{b} by up to {s:.2f} points" for b, s in spread if s > 1e-9]
     said = "the evaluation is noisy, or the runs did not start from one model"
     return [f"{block.name}: untrained scores differ between runs ({', '.join(found)}): {said}"] if found else []
 

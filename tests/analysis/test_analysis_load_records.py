@@ -1,6 +1,7 @@
 """Run records: what is read, what is left out by name, what is an error."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,9 @@ from analysis.errors import AnalysisError
 from analysis.load import load
 from analysis.load.items import read_items
 from analysis.load.metrics import read_curves
+from analysis.options import Options
+from analysis.study import make_study
+from analysis.tables import build
 
 SMALL = Sweep(methods=("uniform", "topk"), seeds=(0, 1), metrics=False)
 
@@ -70,6 +74,23 @@ def test_unfinished_runs_are_left_out_by_name(small, name, file, changes, said):
 def test_a_run_without_evaluation_is_left_out_by_name(small):
     (run_folder(small) / "eval.json").unlink()
     assert any("no eval.json" in n for n in load([str(small)]).notes)
+
+
+def test_a_benchmark_that_one_run_alone_has_or_lacks_is_named(small):
+    first, last = run_folder(small), run_folder(small, method="uniform", seed=0)
+    entry = json.loads((first / "eval.json").read_text())
+    change(first / "eval.json", benchmarks={k: v for k, v in entry["benchmarks"].items() if k != "logic"})
+    assert [n for n in load([str(small)]).notes if "logic" in n] == [
+        "tiny / toy3 / 60 steps: logic is missing in 1 of 4 runs (topk seed 1): averages over it are refused"
+    ]
+    change(first / "eval.json", **entry)
+    extra = {"domain": "math", "trained": {"correct": 1, "total": 2, "accuracy": 0.5}}
+    change(last / "eval.json", benchmarks=json.loads((last / "eval.json").read_text())["benchmarks"] | {"amc": extra})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        notes = build(make_study([str(small)], Options()), "main")[0].notes
+    said = "amc is missing in 3 of 4 runs (topk seed 0, topk seed 1, uniform seed 1): averages over it are refused"
+    assert f"tiny / toy3 / 60 steps: {said}" in notes
 
 
 def test_a_folder_without_its_manifest_is_left_out_by_name(small):

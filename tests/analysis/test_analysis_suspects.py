@@ -1,12 +1,16 @@
 """Suspect evaluations: robust z with a binomial floor."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from analysis.options import Options
 from analysis.stats.suspects import binomial_sd, find_suspects, robust_z, suspect_runs
+from analysis.study import make_study
+from analysis.tables import build
 
 NAMES = ("mmlu_pro_chemistry", "mmlu_pro_physics", "aime24")
 ITEMS = (500, 500, 30)
@@ -101,3 +105,16 @@ def test_what_strikes_every_seed_of_a_method_may_be_the_method(rng):
     found = [f for f in find(score) if f.method == "m2" and f.benchmarks == NAMES[:2]]
     assert [(f.level, f.kind) for f in found] == [("note", "low at every seed")] * 3
     assert not suspect_runs(find(score))
+
+
+def test_a_benchmark_blank_in_every_run_warns_of_nothing(study_csv, tmp_path):
+    lines = [line.split(",") for line in study_csv.read_text().splitlines()]
+    at = lines[0].index("aime24")
+    blanked = [lines[0], *([*cells[:at], "", *cells[at + 1 :]] for cells in lines[1:])]
+    source = tmp_path / "blank.csv"
+    source.write_text("".join(",".join(cells) + "\n" for cells in blanked))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tables = {t.name: t for t in build(make_study([str(source)], Options()), "all")}
+    found = [r for r in tables["suspects"].rows if r.get("level") == "suspect"]
+    assert [(r["method"], r["seed"]) for r in found] == [("ar", 2)]
