@@ -9,6 +9,7 @@ import numpy as np
 from analysis import paper
 from analysis.blocks import Block
 from analysis.compare import Comparison, identity
+from analysis.load import describe
 from analysis.options import Options
 from analysis.stats.paired import paired
 from analysis.study import Study
@@ -31,6 +32,7 @@ _COLUMNS = columns(
     "paper_score|paper trained|score",
     "paper_delta|paper gain|delta",
 )
+_BLOCK = ("model", "campaign", "regime", "steps", "evaluation")
 _NO_UNTRAINED = "the source has no untrained scores"
 
 
@@ -47,6 +49,12 @@ def build(study: Study) -> Table:
         "Unit: points. Gain = trained minus untrained of the same run; paired t interval, "
         f"{100 * study.options.level:g}%, over seeds.",
         *(f"{r['model']} / {r['campaign']}: {r['reason']}" for r in primary if r["reason"]),
+        *(
+            f"{describe(tuple(r[k] for k in _BLOCK))}: {r['method']}: seeds without a trained or an untrained score "
+            f"left out: {', '.join(map(str, r['dropped_seeds']))}"
+            for r in primary
+            if r["dropped_seeds"]
+        ),
     ]
     if any(r["paper_score"] is not None for r in primary):
         notes.append("paper: the study's figures (12 seeds), shown where model, steps, regime and benchmarks match.")
@@ -72,10 +80,12 @@ def _row(comparison: Comparison, control: str, endpoint: str, options: Options) 
     result = paired((trained_S - untrained_S)[whole_S], options.generator(), level=options.level)
     known = paper.gain(block) if endpoint == DOMAIN_BALANCED and control in ("uniform", "baseline") else None
     kept = trained_S[whole_S] if whole_S.any() else trained_S
+    dropped = [s for s, ok in zip(block.seeds_of(control), whole_S, strict=True) if not ok] if whole_S.any() else []
     return identity(block) | {
         "method": control,
         "control": "untrained",
         "summary": endpoint,
+        "dropped_seeds": dropped,
         "n": result.n if whole_S.any() else len(trained_S),
         "score": float(kept.mean()),
         "control_score": float(untrained_S[whole_S].mean()) if whole_S.any() else math.nan,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from analysis import paper
 from analysis.audit import Match
 from analysis.compare import Comparison, identity
@@ -29,6 +31,7 @@ def build(study: Study) -> Table:
     """Rank correlation of each summary with the domain-balanced one, and every method's rank under each summary."""
     rows: list[Row] = []
     views: list[View] = []
+    left_out: list[str] = []
     for comparison in study.comparisons:
         for match in comparison.matches:
             if match.control is None or len(match.methods) < 2:
@@ -36,6 +39,11 @@ def build(study: Study) -> Table:
             correlations = _correlations(comparison, match, study.options)
             ranked = _ranks(comparison, match, study.options)
             rows += correlations + ranked
+            seeds = sorted({s for r in correlations if r["n"] for s in r["dropped_seeds"]})
+            if seeds:
+                where = f"{comparison.block.name}: {match.family}"
+                said = "seeds that not every method has, left out of the correlation"
+                left_out.append(f"{where}: {said}: {', '.join(map(str, seeds))}")
             views += _views(comparison, match, correlations, ranked)
     notes = [
         "Ranks of unrounded means over the seeds complete for all methods; the control is one of the methods. "
@@ -43,6 +51,7 @@ def build(study: Study) -> Table:
         "resamples where few).",
         "A rank correlation over a handful of methods that differ by less than their noise says little: read "
         "the ranges first.",
+        *left_out,
     ]
     return Table(
         name="sensitivity",
@@ -61,6 +70,7 @@ def _correlations(comparison: Comparison, match: Match, options: Options) -> lis
     for summary in block.summaries:
         if summary == DOMAIN_BALANCED:
             continue
+        gap_S = np.isnan(primary_MS + block.endpoints[summary][at]).any(axis=0).tolist()
         found = agreement(block.endpoints[summary][at], primary_MS, options.generator())
         ranges = {
             f"{name}_{side}": getattr(found, name)[i]
@@ -71,6 +81,7 @@ def _correlations(comparison: Comparison, match: Match, options: Options) -> lis
         rows.append(
             identity(block)
             | {"kind": "correlation", "family": match.family, "summary": summary, "against": DOMAIN_BALANCED}
+            | {"dropped_seeds": [s for s, gap in zip(block.seeds, gap_S, strict=True) if gap]}
             | {"methods": found.methods, "n": found.seeds, "spearman": found.spearman, "kendall": found.kendall}
             | ranges
             | {"paper": known, "reason": "" if found.seeds else "no seed at which every method has both summaries"}

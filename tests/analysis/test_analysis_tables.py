@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 
 import pytest
 from analysis_synth import Sweep, write_sweep
@@ -141,6 +142,24 @@ def test_printed_numbers_are_the_rounded_rows(tables):
 )
 def test_cells(style, value, expected):
     assert show({"x": value}, columns(f"x||{style}")[0]) == expected
+
+
+def test_gain_and_sensitivity_name_the_seeds_they_leave_out(tmp_path, rng):
+    root = write_sweep(tmp_path, Sweep(methods=("uniform", "topk", "ar"), metrics=False), rng)
+    folder = root / "sweep" / "tiny-toy3"
+    path = folder / "uniform" / "seed_1" / "eval.json"
+    entry = json.loads(path.read_text())
+    del entry["benchmarks"]["logic"]["untrained"]
+    path.write_text(json.dumps(entry))
+    shutil.rmtree(folder / "ar" / "seed_2")
+    gain, sensitivity = build(make_study([str(root)], Options()), "gain,sensitivity")
+    row = next(r for r in gain.rows if r["summary"] == "domain_balanced")
+    assert (row["n"], row["dropped_seeds"]) == (2, [1])
+    assert "tiny / toy3 / 60 steps: uniform: seeds without a trained or an untrained score left out: 1" in gain.notes
+    row = next(r for r in sensitivity.rows if r["summary"] == "macro3" and r["kind"] == "correlation")
+    assert (row["n"], row["dropped_seeds"]) == (2, [2])
+    said = "tiny / toy3 / 60 steps: select_reweight: seeds that not every method has, left out of the correlation: 2"
+    assert said in sensitivity.notes
 
 
 def test_gain_pairs_trained_with_untrained_of_the_same_run(tables):
