@@ -113,6 +113,8 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
             several machines, `run_dir=` or `force=`.
     """
     refuse_own(extra)
+    if checked:
+        _refuse_missing(sweep, sweep.controls, sweep.methods)
     variants = [
         [*sweep.overrides, *variant, *point, *([f"method={method}"] if method else [])]
         for variant in sweep.vary
@@ -211,20 +213,21 @@ def _tokens(plan: Plan, estimate: Estimate, longest: int) -> int | None:
 
 
 def check_controls(sweep: SweepFile, runs: Sequence[Run]) -> None:
-    """Refuse a sweep that lacks a control it declares, or the one its methods are compared with.
+    """Refuse a sweep that lacks the control its methods are compared with.
 
     Raises:
         ConfigError: no `uniform` beside select or reweight methods, or no `static` beside mixers.
     """
-    present = {run.method for run in runs}
-    needed = dict.fromkeys(sweep.controls)
-    if any(run.mixes and run.actuator == "none" for run in runs):
-        needed["static"] = None
-    if any(run.actuator != "none" for run in runs):
-        needed["uniform"] = None
+    mixing = any(run.mixes and run.actuator == "none" for run in runs)
+    weighing = any(run.actuator != "none" for run in runs)
+    needed = (["static"] if mixing else []) + (["uniform"] if weighing else [])
+    _refuse_missing(sweep, needed, [run.method for run in runs])
+
+
+def _refuse_missing(sweep: SweepFile, needed: Sequence[str], present: Sequence[str]) -> None:
     missing = [control for control in needed if control not in present]
     if missing:
         raise ConfigError(
             f"sweep {sweep.name!r} has no run of its control {', '.join(missing)}; its methods: "
-            f"{', '.join(sorted(present))}; add it, or train without one: python -m dataflex_rl.run -m method=..."
+            f"{', '.join(dict.fromkeys(present))}; add it, or train without one by dataflex_rl.run -m method=..."
         )

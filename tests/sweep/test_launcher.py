@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.fleet import Fleet
+from dataflex_rl.sweep.commands import check_capacity
+from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.plan import Run
 from tests.sweep.stubs import done_file, journal, launch, sweep
 
@@ -167,3 +170,13 @@ def test_gpus_are_those_of_the_allocation_and_none_without(machines: Fleet, tmp_
     code, _, store = launch(sweep(tmp_path, ["a"], 1), machines, body)
     assert code == 0
     assert (store.path / "logs" / "m-t--a--seed_0.log").read_text() == "devices None ray []\n"
+
+
+def test_a_run_that_fits_nowhere_is_refused_before_anything_starts(machines: Fleet, tmp_path: Path) -> None:
+    planned = sweep(tmp_path, ["a"], 1, gpus=64, cpus=2)
+    with pytest.raises(ConfigError, match="needs 64 GPUs and 2 CPUs on one machine, but the largest of this machine"):
+        check_capacity(planned, machines, Knobs())
+    fits = sweep(tmp_path, ["a"], 1, cpus=machines.largest()[1])
+    assert check_capacity(fits, machines, Knobs()) == 1
+    many = sweep(tmp_path, ["a"], 1, cpus=0.01)
+    assert check_capacity(many, machines, Knobs(max_concurrent=3)) == 3

@@ -1,0 +1,126 @@
+"""Sweep files and the launcher's settings: what is read, and that whatever is wrong is named in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.paths import shipped
+from dataflex_rl.sweep.files import find_sweep, read_sweep
+from dataflex_rl.sweep.knobs import Knobs, knobs_of, split_settings
+
+FILE = """
+name: mine
+claim: it works
+controls: [uniform]
+methods: [uniform, ar]
+seeds: 0-2
+overrides: [model=tiny]
+vary: [[regime.label_noise=0.2], [regime.data_fraction=0.5]]
+estimate: {response_tokens: 100, tokens_per_gpu_second: {tiny: 10}}
+launcher: {retries: 3}
+ray: {address: "auto"}
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "mine.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    sweep = read_sweep(write(tmp_path, FILE))
+    assert (sweep.name, sweep.methods, sweep.seeds) == ("mine", ("uniform", "ar"), (0, 1, 2))
+    assert sweep.vary == (("regime.label_noise=0.2",), ("regime.data_fraction=0.5",))
+    assert sweep.estimate.tokens_per_gpu_second == {"tiny": 10}
+    assert knobs_of(sweep.launcher) == Knobs(retries=3, address="auto")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("claim:", "clam:", "unknown sweep key 'clam'; known: claim, controls"),
+        ("claim: it works", "", "lacks claim"),
+        ("seeds: 0-2", "seeds: 5-2", "the range 5-2 runs backwards"),
+        ("seeds: 0-2", "seeds: [1, 1]", "seed 1 is named twice"),
+        ("[uniform, ar]", "[uniform, ar, ar]", "methods names ar twice"),
+        ("[uniform, ar]", "uniform", "methods='uniform': wanted a list"),
+        ("name: mine", "name: a/b", "name='a/b'"),
+        ("vary: [[regime.label_noise=0.2]", "vary: [regime.label_noise=0.2", "wanted a list of lists"),
+        ("response_tokens: 100", "response_tokens: -1", "estimate.response_tokens=-1: wanted numbers above 0"),
+        ("response_tokens", "answer_tokens", "unknown estimate 'answer_tokens'"),
+        ("{address:", "{adress:", "unknown ray setting 'adress'; known: address"),
+        ("name: mine", "- x", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_named_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in FILE
+    with pytest.raises(ConfigError) as caught:
+        read_sweep(write(tmp_path, FILE.replace(old, new)))
+    assert said in str(caught.value)
+    assert "mine.yaml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_sweeps_are_found_by_name_or_path(tmp_path: Path) -> None:
+    assert find_sweep("smoke_cpu") == shipped("sweeps") / "smoke_cpu.yaml"
+    path = write(tmp_path, FILE)
+    assert find_sweep(str(path)) == path
+    with pytest.raises(ConfigError, match="unknown sweep 'smoke'; known: constrained, long, paper_llama8b"):
+        find_sweep("smoke")
+    with pytest.raises(ConfigError, match="no such file"):
+        find_sweep(str(tmp_path / "other.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("name", "methods", "seeds"),
+    [
+        ("paper_qwen7b", 13, 12),
+        ("paper_llama8b", 13, 12),
+        ("smoke_cpu", 13, 2),
+        ("constrained", 13, 3),
+        ("long", 5, 3),
+        ("scale", 5, 3),
+    ],
+)
+def test_shipped_sweeps_have_their_controls_and_say_what_they_are(name: str, methods: int, seeds: int) -> None:
+    path = shipped("sweeps") / f"{name}.yaml"
+    sweep = read_sweep(path)
+    assert (sweep.name, len(sweep.methods), len(sweep.seeds)) == (name, methods, seeds)
+    assert {"uniform", "static"} <= set(sweep.methods)
+    assert sweep.controls == ("uniform", "static")
+    head = path.read_text().split("\n\n")[0]
+    assert head.startswith(f"# python -m dataflex_rl.sweep launch {name}")
+    for part in ("# Claim:", "# Runs:", "# Cost:", "GPU-hours", "tokens", "# Feeds: python -m analysis.tables"):
+        assert part in head
+    knobs_of(sweep.launcher)
+
+
+def test_settings_are_split_from_the_overrides() -> None:
+    arguments = ["ray.address=auto", "launcher.retries=0", "launcher.timeout=1.5", "model=tiny", "--x"]
+    settings, rest = split_settings(arguments)
+    assert settings == {"address": "auto", "retries": 0, "timeout": 1.5}
+    assert rest == ["model=tiny", "--x"]
+    assert split_settings(["ray.address=null"])[0] == {"address": None}
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("launcher.retires=1", "unknown launcher setting 'retires'; known: address, backoff"),
+        ("launcher.retries=-1", "launcher.retries=-1: wanted an integer >= 0"),
+        ("launcher.retries=1.5", "launcher.retries=1.5: wanted an integer >= 0"),
+        ("launcher.max_concurrent=0", "launcher.max_concurrent=0: wanted an integer >= 1"),
+        ("launcher.timeout=0", "wanted more than 0"),
+        ("launcher.backoff=soon", "launcher.backoff='soon': wanted a number >= 0"),
+        ("launcher.fail_fast=1", "launcher.fail_fast=1: wanted true or false"),
+        ("launcher.cpus=[", "cannot be read as a value"),
+    ],
+)
+def test_settings_out_of_range_are_named(argument: str, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        knobs_of(split_settings([argument])[0])
+    assert said in str(caught.value)

@@ -1,0 +1,160 @@
+"""Plans: which runs, in which order, at what cost, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dataflex_rl.record import RunRecord, config_hash, write_config
+from dataflex_rl.run import main as run_main
+from dataflex_rl.sweep.__main__ import main
+from dataflex_rl.sweep.commands import check_records
+from dataflex_rl.sweep.plan import latest
+from dataflex_rl.sweep.requests import plan_file
+from tests.sweep.records import finished
+
+FILE = """
+name: mine
+claim: it works
+controls: [uniform]
+methods: [uniform, ar]
+seeds: 0-1
+overrides: [model=tiny, task=toy3, host=cpu, trainer.total_training_steps=3]
+vary: [[regime.data_fraction=0.25], [regime.label_noise=0.2]]
+estimate: {response_tokens: 100, evaluation_items: 300}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    """Two methods in two regimes."""
+    path = tmp_path / "mine.yaml"
+    path.write_text(FILE)
+    return str(path)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> str:
+    """One method and its control alike: a plan that composes once."""
+    path = tmp_path / "small.yaml"
+    lines = [line for line in FILE.replace("[uniform, ar]", "[uniform]").splitlines() if "vary" not in line]
+    path.write_text("\n".join(lines))
+    return str(path)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str, entry: object = main) -> str:
+    assert callable(entry)
+    assert entry(list(arguments)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    return error
+
+
+def test_a_plan_in_json(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", file, f"runs_dir={tmp_path}/runs", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    wanted = [
+        (method, seed, regime) for seed in (0, 1) for regime in ("data25", "noise20") for method in ("uniform", "ar")
+    ]
+    assert [(run["method"], run["seed"], run["regime"]) for run in plan["runs"]] == wanted
+    first = plan["runs"][0]
+    assert first["run_dir"] == f"{tmp_path}/runs/mine/tiny-toy3+data25/uniform/seed_0"
+    assert (first["model"], first["task"], first["gpus"], first["cpus"]) == ("tiny", "toy3", 0, 2)
+    # (3 steps x 16 prompts x 5 responses + 2 x 300 answers) x 12 tokens, the longest response
+    assert first["tokens"] == (3 * 16 * 5 + 2 * 300) * 12
+    assert (plan["gpu_hours"], plan["tokens"]) == (0, 8 * first["tokens"])
+    assert not (tmp_path / "runs").exists()  # nothing was started, nothing was made
+
+
+def test_the_command_line_replaces_what_the_file_says(file: str, tmp_path: Path) -> None:
+    arguments = ["method=uniform,per", "seed=3", "new_sweep=other", f"runs_dir={tmp_path}", "trainer.save_freq=1,2"]
+    plan, knobs = plan_file(file, [*arguments[:-1], "trainer.total_training_steps=5", "launcher.max_concurrent=2"])
+    assert [(run.method, run.seed, run.steps) for run in plan.runs] == [
+        (method, 3, 5) for _ in range(2) for method in ("uniform", "per")
+    ]
+    assert plan.folder == tmp_path / "other"
+    assert knobs.max_concurrent == 2
+    assert "trainer.total_training_steps=3" not in plan.runs[0].arguments
+    assert {"sweep=other", "seed=3", f"runs_dir={tmp_path}"} <= set(plan.runs[0].arguments)
+
+
+def test_two_runs_with_one_record_are_refused(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "two runs of sweep 'mine' would share the record" in refused(capsys, "plan", small, "trainer.save_freq=1,2")
+
+
+def test_the_last_of_two_settings_counts() -> None:
+    assert latest(["a=1", "b=2", "--x", "a=3"]) == ["b=2", "--x", "a=3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["method=ar"], "has no run of its control uniform"),
+        (["method=uniform,reward_gap"], "has no run of its control static"),
+        (["method=uniform,nosuch"], "nosuch"),
+        (["seed=5-2"], "the range 5-2 runs backwards"),
+        (["seed=1,1"], "seed 1 is named twice"),
+        (["launcher.retires=1"], "unknown launcher setting 'retires'"),
+        (["nosuch.key=1"], "nosuch"),
+        (["run_dir=/x"], "run_dir= belongs to a single run"),
+        (["force=true"], "force= belongs to a single run"),
+        (["host=gpu8x2"], "host=gpu8x2 spans 2 machines"),
+        (["regime.label_noise=2"], "regime.label_noise=2: wanted a share"),
+    ],
+)
+def test_bad_plans_are_refused_in_one_line(
+    small: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(capsys, "plan", small, *arguments)
+
+
+def test_bad_commands_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "unknown command 'start'; known: audit, cancel" in refused(capsys, "start", "smoke_cpu")
+    assert "unknown sweep 'smoke'" in refused(capsys, "plan", "smoke")
+    assert "which sweep?" in refused(capsys, "plan")
+    assert "was never launched" in refused(capsys, "status", "smoke_cpu", f"runs_dir={tmp_path}")
+    assert "was never launched" in refused(capsys, "cancel", "smoke_cpu", f"runs_dir={tmp_path}")
+
+
+def test_several_seeds_and_m_on_the_command_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["-m", "method=uniform,difffilter", "model=tiny", "seed=0-2", f"runs_dir={tmp_path}", "dry_run=json"]
+    assert run_main(line) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [(run["method"], run["seed"]) for run in runs] == [
+        (method, seed) for seed in (0, 1, 2) for method in ("uniform", "difffilter")
+    ]
+    assert run_main(["method=ar", "seed=0,3", f"runs_dir={tmp_path}", "dry_run=json"]) == 0
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [run["run_dir"] for run in runs] == [f"{tmp_path}/default/tiny-toy3/ar/seed_{seed}" for seed in (0, 3)]
+    assert "runs backwards" in refused(capsys, "seed=5-2", entry=run_main)
+    assert "named twice" in refused(capsys, "seed=0,0", entry=run_main)
+
+
+def test_a_changed_configuration_under_the_same_name_is_refused(small: str, tmp_path: Path) -> None:
+    plan, _ = plan_file(small, [f"runs_dir={tmp_path}"])
+    check_records(plan)  # no records yet
+    run = plan.runs[1]
+    finished(tmp_path, "x")  # a record elsewhere does not matter
+    record = RunRecord(Path(run.run_dir)).create()
+    source = finished(tmp_path / "copy", "uniform", 1)
+    (Path(source["run_dir"]) / "manifest.json").rename(record.manifest)
+    resolved = json.loads(json.dumps({"seed": 0}))
+    write_config(record, resolved)
+    assert config_hash(resolved) != "c"
+    with pytest.raises(ValueError, match=r"tiny-toy3/uniform/seed_1 \(.*(absent).*use new_sweep="):
+        check_records(plan)
+
+
+@pytest.mark.slow
+def test_more_than_this_machine_has_is_an_error_and_no_wait(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dataflex_rl.sweep", "launch", "smoke_cpu", "method=uniform,static", "seed=0",
+               "launcher.gpus=64", f"runs_dir={tmp_path}"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "a run needs 64 GPUs and 2 CPUs on one machine, but the largest of this machine has 0 GPUs" in done.stderr
+    assert not list(tmp_path.glob("smoke_cpu/*-*"))
