@@ -70,7 +70,7 @@ def _correlations(comparison: Comparison, match: Match, options: Options) -> lis
     for summary in block.summaries:
         if summary == DOMAIN_BALANCED:
             continue
-        gap_S = np.isnan(primary_MS + block.endpoints[summary][at]).any(axis=0).tolist()
+        gap_S = np.asarray(np.isnan(primary_MS + block.endpoints[summary][at]).any(axis=0))
         found = agreement(block.endpoints[summary][at], primary_MS, options.generator())
         ranges = {
             f"{name}_{side}": getattr(found, name)[i]
