@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,7 +20,7 @@ from typing import Any
 
 import hydra
 from hydra.errors import HydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console as RichConsole
 from rich.table import Table
@@ -29,7 +30,7 @@ from dataflex_rl.models.local import with_local_model
 from dataflex_rl.paths import shipped
 from dataflex_rl.record import RecordError
 from dataflex_rl.settle import Plan, settle
-from dataflex_rl.sweep.seeds import prepare
+from dataflex_rl.sweep.seeds import Request, prepare
 
 DRY = (False, True, "json")
 
@@ -40,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.filterwarnings("ignore", message=".* engine is not available.*")
     os.environ.setdefault("VERL_LOGGING_LEVEL", "ERROR")
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
+    request = Request(arguments=tuple(arguments), seeds=())
     try:
         request = prepare(arguments)
         if request.single:
@@ -50,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ConfigError, RecordError) as error:
         return _refuse(str(error))
     except HydraException as error:
-        return _refuse(_one_line(error))
+        return _refuse(_misspelt(error, request.arguments) or _one_line(error))
     except OmegaConfBaseException as error:
         return _refuse(_one_line(error))
     except KeyboardInterrupt:  # before training began; from then on the attempt handles it
@@ -60,14 +62,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) -> int:
     """Compose `conf/run.yaml` with the arguments through Hydra and hand it to a task; returns what the task returns."""
-    result: list[int | ConfigError | RecordError] = []
+    result: list[int | ConfigError | RecordError | HydraException | OmegaConfBaseException] = []
 
     @hydra.main(config_path=str(shipped("conf")), config_name="run", version_base="1.3")
     def job(config: DictConfig) -> None:
         try:
             result.append(task(config))
-        except (ConfigError, RecordError) as error:  # raised below: Hydra would announce it in its own words first
-            result.append(error)
+        except (ConfigError, RecordError, HydraException, OmegaConfBaseException) as error:
+            result.append(error)  # raised below: Hydra would announce it in its own words first
 
     saved, sys.argv = sys.argv, ["dataflex_rl.run", *with_local_model(arguments)]
     try:
@@ -115,6 +117,31 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
         )
         table.add_row(key.replace("_", " "), str(shown))
     RichConsole().print(table)
+
+
+def _misspelt(error: HydraException, arguments: Sequence[str]) -> str | None:
+    """Return what stands beside a key that the configuration does not have; None if that is not the error."""
+    found = re.match(r"Could not override '([\w.]+)'", str(error))
+    if found is None:
+        return None
+    known: list[str] = []
+
+    def look(config: DictConfig) -> int:
+        path = found[1].split(".")[:-1]
+        while path and not isinstance(OmegaConf.select(config, ".".join(path)), DictConfig):
+            path.pop()
+        node = OmegaConf.select(config, ".".join(path)) if path else config
+        if OmegaConf.select(config, found[1], throw_on_missing=False) is None:  # else: a key inside what is set
+            known.append(f"{'.'.join(path) or 'the configuration'} has: {', '.join(sorted(map(str, node)))}")
+        return 0
+
+    try:
+        compose_and(look, [argument for argument in arguments if argument.partition("=")[0] != found[1]])
+    except (ConfigError, HydraException, OmegaConfBaseException):  # one error at a time: the other comes next
+        return None
+    if not known:
+        return None
+    return f"unknown setting {found[1]!r}; {known[0]} (+{found[1]}=... adds a new one)"
 
 
 def _one_line(error: Exception) -> str:

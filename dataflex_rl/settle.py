@@ -55,6 +55,8 @@ def settle(config: DictConfig) -> Plan:
     Raises:
         ConfigError: anything that would make the run wrong or impossible.
     """
+    if not isinstance(config.runs_dir, str) or not config.runs_dir:
+        raise ConfigError(f"runs_dir={config.runs_dir!r}: wanted the path of a folder")
     with open_dict(config):
         config.seed, regime = parse_seed(config.seed), regime_name(config)
         given = OmegaConf.to_container(config.dataflex, resolve=True)
@@ -78,18 +80,16 @@ def settle(config: DictConfig) -> Plan:
     check_model(config)
     check_files(config)
     settle_mixer(config, mixer_block)
-    if not config.dry_run:
-        check_writable(config.runs_dir)
+    check_writable(config.runs_dir, create=not config.dry_run)
     return make_plan(config, block)
 
 
 def make_plan(config: DictConfig, block: dict[str, Any]) -> Plan:
     """Return the plan of a settled configuration."""
-    steps = config.trainer.total_training_steps
-    if not isinstance(steps, int) or isinstance(steps, bool) or steps < 1:
-        raise ConfigError(f"trainer.total_training_steps={steps!r}: wanted an integer >= 1 [steps]")
-    per_step, group = int(config.data.train_batch_size), int(config.actor_rollout_ref.rollout.n)
-    longest = int(config.data.max_prompt_length) + int(config.data.max_response_length)
+    steps = _count(config, "trainer.total_training_steps", "steps")
+    per_step = _count(config, "data.train_batch_size", "prompts")
+    group = _count(config, "actor_rollout_ref.rollout.n", "responses per prompt")
+    longest = sum(_count(config, f"data.max_{part}_length", "tokens") for part in ("prompt", "response"))
     builds = to_build(config)
     names = {part: str((block.get(part) or {}).get("name") or "none") for part in ("scorer", "actuator", "mixer")}
     if block.get("chain"):
@@ -114,3 +114,11 @@ def make_plan(config: DictConfig, block: dict[str, Any]) -> Plan:
         train_files=str(config.data.train_files),
         to_prepare=[] if is_ready(builds) else sorted(set(builds.values())),
     )
+
+
+def _count(config: DictConfig, key: str, unit: str) -> int:
+    """Return a setting that counts something."""
+    value = OmegaConf.select(config, key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"{key}={value!r}: wanted an integer >= 1 [{unit}]")
+    return value

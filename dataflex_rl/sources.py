@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from dataflex_rl.embedded import BUILT, MODEL, TRAIN, VAL, Embedded, prepared
 from dataflex_rl.errors import ConfigError, unknown
@@ -91,7 +91,9 @@ def check_files(config: DictConfig) -> None:
         build_sources(named, progress=False)
     for key in FILES:
         value = OmegaConf.select(config, key)
-        names = [value] if isinstance(value, str) else list(value)
+        names = [value] if isinstance(value, str) else list(value) if isinstance(value, ListConfig) else []
+        if not names or not all(isinstance(name, str) and name for name in names):
+            raise ConfigError(f"{key}={value}: wanted a .parquet file or a list of them")
         for name in names:
             if not str(name).startswith(_SCHEMES):
                 _check_file(key, Path(str(name)).expanduser(), str(config.data.prompt_key))

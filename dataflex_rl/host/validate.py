@@ -6,11 +6,14 @@ import contextlib
 import io
 import warnings
 
+from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.mix_checks import PLAIN_MODE
 from dataflex_rl.plain import plain
+from dataflex_rl.policy import Policy, split_block
 
 
 def validate(config: DictConfig) -> None:
@@ -29,23 +32,43 @@ def validate(config: DictConfig) -> None:
         from dataflex_rl.host.mix_feed import check_mixer
         from dataflex_rl.host.policy_step import host_facts
         from dataflex_rl.mixers.config import parse_mixer
-        from dataflex_rl.policy import Policy, split_block
 
         copy = DictConfig(plain(config))
         try:
             _check_sampling(copy)
             policy_block, mixer_block = split_block(plain(copy.dataflex))
-            Policy.from_config(policy_block).check(host_facts(copy))
+            policy = Policy.from_config(policy_block)
+            _check_trainer(str(copy.trainer.v1.trainer_mode), policy)
+            policy.check(host_facts(copy))
             mixing = parse_mixer(mixer_block)
             if mixing is not None:
                 check_mixer(mixing, host_facts(copy))
+            copy.critic.model = None  # verl would load it here, tokenizer and all
             validate_config(copy, need_reference_policy(copy), need_critic(copy))
             omega_conf_to_dataclass(copy.actor_rollout_ref.rollout)
         except ConfigError:
             raise
-        except (AssertionError, ValueError, TypeError, NotImplementedError, OmegaConfBaseException) as error:
-            line = (str(error).strip() or type(error).__name__).splitlines()[0]
+        except (
+            AssertionError, ValueError, TypeError, NotImplementedError, OmegaConfBaseException, HydraException
+        ) as error:  # fmt: skip
+            cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
+            line = (str(cause).strip() or type(cause).__name__).splitlines()[0]
             raise ConfigError(f"verl refuses the configuration: {line}") from error
+
+
+def _check_trainer(mode: str, policy: Policy) -> None:
+    """Refuse a trainer that verl does not know, and one that would train as if there were no policy."""
+    from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY
+
+    from dataflex_rl.host.trainer import DataflexSyncTrainer
+
+    if mode not in TRAINER_REGISTRY:
+        raise ConfigError(f"unknown trainer.v1.trainer_mode={mode}; known: {', '.join(sorted(TRAINER_REGISTRY))}")
+    if policy.config.links and not issubclass(TRAINER_REGISTRY[mode], DataflexSyncTrainer):
+        raise ConfigError(
+            f"trainer.v1.trainer_mode={mode} would ignore the policy {policy.name!r}; use {PLAIN_MODE}, or "
+            "method=uniform"
+        )
 
 
 def _check_sampling(config: DictConfig) -> None:

@@ -77,8 +77,8 @@ def split_block(block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
         raise ConfigError(f"dataflex.{key} belongs to the mixer: write dataflex.mixer.{key}, or set mechanism: mix")
     if in_actuator:
         _move_actuator(policy, mixer)
-    if mixes and "warmup_step" in policy:
-        top["warmup_step"] = policy.pop("warmup_step")
+    if mixes and (warmup := policy.pop("warmup_step", None)) is not None and (warmup or "warmup_step" not in mixer):
+        top["warmup_step"] = warmup  # the suite's block always has the policy's own default, 0
     _check_mechanism(mechanism, policy, mixer)
     for key, value in top.items():
         if mixer.get(key, value) not in (value, MIXER_DEFAULTS[key]):

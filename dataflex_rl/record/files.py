@@ -84,13 +84,20 @@ def read_object(path: Path) -> dict[str, Any] | None:
     return value
 
 
-def check_writable(folder: str | Path) -> Path:
+def check_writable(folder: str | Path, *, create: bool = True) -> Path:
     """Create a folder where it is missing, prove that a file can be written there, return it absolute.
+
+    Without `create` nothing is written: the nearest folder that exists must allow it.
 
     Raises:
         ConfigError: it cannot be; for `runs_dir`, before anything starts.
     """
     path = Path(folder).expanduser().resolve()
+    if not create:
+        there = next(place for place in (path, *path.parents) if place.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            raise ConfigError(f"runs_dir={folder!s}: cannot write to {path}: {there} is no folder one may write to")
+        return path
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path, prefix=".writable.") as file:

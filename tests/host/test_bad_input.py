@@ -18,6 +18,14 @@ CASES = {
     "unknown host": (["host=tpu"], ["host/tpu", "cpu"]),
     "unknown scorer": (["dataflex.scorer.name=group_slove", "actuator=difffilter"], ["group_slove", "group_solve"]),
     "misspelt parameter": (["method=difffilter", "+dataflex.actuator.params.hihg=0.7"], ["hihg", "high", "low"]),
+    "misspelt parameter in place": (
+        ["method=difffilter", "dataflex.actuator.params.hihg=0.7"], ["hihg", "params has: high, low"]
+    ),
+    "misspelt knob of the actuator": (["method=topk", "dataflex.actuator.kap=2"], ["kap", "cap", "on_empty"]),
+    "policy without our trainer": (
+        ["method=difffilter", "trainer.v1.trainer_mode=sync"], ["difffilter", "trainer_mode=sync", "dataflex_sync"]
+    ),
+    "unknown trainer": (["trainer.v1.trainer_mode=snyc"], ["trainer_mode", "snyc", "dataflex_sync"]),
     "misspelt verl key": (["data.train_bach_size=8"], ["train_bach_size"]),
     "low above high": (["method=difffilter", "dataflex.actuator.params.low=0.9"], ["low", "0.9", "high"]),
     "high above one": (["method=difffilter", "dataflex.actuator.params.high=1.2"], ["high", "1.2"]),
@@ -28,6 +36,14 @@ CASES = {
     "word as seed": (["seed=first"], ["seed", "first"]),
     "missing train file": (["data.train_files=/nowhere/train.parquet"], ["data.train_files", "/nowhere/train.parquet"]),
     "missing model folder": (["actor_rollout_ref.model.path=/nowhere/model"], ["/nowhere/model", "no such folder"]),
+    "no train file": (["data.train_files=[]"], ["data.train_files", "[]"]),
+    "null as train file": (["data.train_files=null"], ["data.train_files=None"]),
+    "number as train file": (["data.train_files=3"], ["data.train_files", "3"]),
+    "no runs_dir": (["runs_dir=null"], ["runs_dir", "None"]),
+    "word as batch size": (["data.train_batch_size=many"], ["data.train_batch_size", "many", "integer"]),
+    "null as response length": (["data.max_response_length=null"], ["data.max_response_length", "None", "integer"]),
+    "half a response": (["actor_rollout_ref.rollout.n=2.5"], ["actor_rollout_ref.rollout.n", "2.5", "integer"]),
+    "broken interpolation": (["data.prompt_key=${nowhere}"], ["nowhere"]),
     "no steps": (["trainer.total_training_steps=0"], ["total_training_steps", "0"]),
     "group filtering": (["algorithm.filter_groups.enable=true"], ["filter_groups", "difffilter"]),
     "dry_run": (["dry_run=perhaps"], ["dry_run", "perhaps", "json"]),
@@ -82,6 +98,28 @@ def test_runs_dir_that_cannot_be_written(tmp_path: Path, capfd: pytest.CaptureFi
     place.write_text("not a folder")
     assert main([f"runs_dir={place}/runs"]) == 2
     assert "runs_dir" in capfd.readouterr().err
+
+
+def test_dry_run_finds_a_runs_dir_that_cannot_be_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "file"
+    place.write_text("not a folder")
+    assert main([f"runs_dir={place}/runs", "dry_run=json"]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "runs_dir" in err
+
+
+def test_dry_run_of_a_critic_loads_no_model(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """verl's own check would load model and tokenizer of the critic: of something to build, or from the net."""
+    arguments = [f"runs_dir={tmp_path}/runs", "method=softmax", "algorithm.adv_estimator=gae", "dry_run=json"]
+    for more in ([], ["critic.model.path=nobody/nothing"]):
+        assert main([*arguments, *more]) == 0
+        assert json.loads(capfd.readouterr().out)["method"] == "softmax"
+    assert main([*arguments, "critic.ppo_micro_batch_size_per_gpu=null"]) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("error: verl refuses the configuration: [critic] Please set at least one of")
 
 
 def test_dry_run_starts_nothing_and_says_what_would_be_done(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -162,3 +162,11 @@ def test_refusals(block: Any, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         split_block(block)
     assert message in str(caught.value)
+
+
+def test_the_default_warm_up_of_the_policy_does_not_contradict_the_mixers() -> None:
+    block = {"actuator": {"name": "tscl"}, "warmup_step": 0, "mixer": {"warmup_step": 5}}
+    assert split_block(block)[1]["warmup_step"] == 5
+    assert split_block({**block, "mixer": {}})[1]["warmup_step"] == 0
+    with pytest.raises(ConfigError, match=r"dataflex.warmup_step=3 and dataflex.mixer.warmup_step=5 disagree"):
+        split_block({**block, "warmup_step": 3})
