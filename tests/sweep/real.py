@@ -23,19 +23,15 @@ PATIENCE = 2400  # [s] no sweep of these tests takes longer
 
 def start(runs_dir: Path, *overrides: str) -> subprocess.Popen[str]:
     """Start `sweep launch smoke_cpu` with the three methods, two seeds and two steps."""
-    command = [
-        sys.executable,
-        "-m",
-        "dataflex_rl.sweep",
-        "launch",
-        "smoke_cpu",
-        f"method={','.join(METHODS)}",
-        "seed=0-1",
-    ]
+    command = [sys.executable, "-m", "dataflex_rl.sweep", "launch", "smoke_cpu", f"method={','.join(METHODS)}"]
     return subprocess.Popen(
-        [*command, f"runs_dir={runs_dir}", *SIZE, *overrides],
-        cwd="/", env=environment(WANDB_MODE="disabled"), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [*command, "seed=0-1", f"runs_dir={runs_dir}", *SIZE, *overrides],
+        cwd="/",
+        env=environment(**{"WANDB_MODE": "disabled", MARK: str(runs_dir)}),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
