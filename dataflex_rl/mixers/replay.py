@@ -29,7 +29,7 @@ def replay_mixer(
             `scorer` is set, values under the scorer's name.
 
     Raises:
-        ConfigError: the block does not fit, a domain is unknown, none is named, a signal is missing, ragged, NaN or Inf.
+        ConfigError: the block does not fit, a domain is unknown or none named, a signal missing, ragged, NaN or Inf.
     """
     parsed = parse_mixer(split_block({"mixer": config})[1])
     if parsed is None:

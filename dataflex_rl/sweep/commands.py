@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.record import RunRecord, check_writable, read_manifest, write_json
+from dataflex_rl.record import RunRecord, check_writable, read_manifest
 from dataflex_rl.sweep.audit import Audit, audit
 from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.knobs import Knobs
@@ -156,8 +156,8 @@ def show_audit(store: Store, view: View | None = None, *, as_json: bool = False)
     """Audit the finished runs of a launched sweep, print and keep what is found; 1 if anything differs."""
     runs: list[Mapping[str, Any]] = store.read_plan()["runs"]
     found, costs = audit(runs), ledger(runs)
-    write_json(store.path / "audit.json", found.as_dict())
-    write_json(store.path / "ledger.json", costs)
+    store.keep("audit.json", found.as_dict())
+    store.keep("ledger.json", costs)
     if as_json:
         print(json.dumps({"audit": found.as_dict(), "ledger": costs}, indent=2))
     else:

@@ -51,8 +51,8 @@ class Lock:
                     if current is not None and current["token"] != self._holder["token"]:
                         self.lost = True
                         return
-                    _write(handle, {**self._holder, "beat": time.time()})
-            except (OSError, RecordError):  # a full disk: the next beat tries again
+                    _write(self._path, handle, {**self._holder, "beat": time.time()})
+            except RecordError:  # a full disk: the next beat tries again
                 continue
 
     def release(self) -> None:
@@ -86,7 +86,7 @@ def take(path: Path) -> Lock:
             "since": now(),
             "beat": time.time(),
         }
-        _write(handle, mine)
+        _write(path, handle, mine)
     return Lock(path, mine, recovered=holder is not None)
 
 
@@ -147,7 +147,10 @@ def _read(handle: int) -> dict[str, Any] | None:
     return holder if isinstance(holder, dict) and keys <= set(holder) else None
 
 
-def _write(handle: int, holder: dict[str, Any]) -> None:
+def _write(path: Path, handle: int, holder: dict[str, Any]) -> None:
     text = json.dumps(holder).encode()
-    os.pwrite(handle, text, 0)
-    os.ftruncate(handle, len(text))
+    try:
+        os.pwrite(handle, text, 0)
+        os.ftruncate(handle, len(text))
+    except OSError as error:
+        raise RecordError.of("lock", path, error) from error

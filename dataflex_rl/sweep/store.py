@@ -115,6 +115,10 @@ class Store:
 
         self._try(append)
 
+    def keep(self, name: str, value: Any) -> None:
+        """Write another JSON file of the sweep."""
+        self._try(lambda: write_json(self.path / name, value))
+
     def _try(self, action: Any) -> None:
         try:
             action()
