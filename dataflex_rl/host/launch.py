@@ -1,6 +1,6 @@
 """The training process: `python -m dataflex_rl.host.launch RECORD KEY=VALUE...` runs verl on a record's config.yaml.
 
-It is started by `dataflex_rl.run` in a session of its own, with its output in the record's log. The KEY=VALUE pairs hold
+It is started by `dataflex_rl.run` in a session of its own, its output in the log of the record. KEY=VALUE pairs hold
 for this attempt only.
 """
 
