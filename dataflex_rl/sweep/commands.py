@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -163,6 +164,8 @@ def show_audit(store: Store, view: View | None = None, *, as_json: bool = False)
     else:
         _say(found, view or View(live=False))
         (view or View(live=False)).show(ledger_table(costs))
+    if store.problem and view is None:
+        print(f"the audit was not kept: {store.problem}", file=sys.stderr)
     return int(bool(found.differences))
 
 
