@@ -30,6 +30,7 @@ _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES
 _PASSED_ON = ("DATAFLEX_", "WANDB_", "HF_", "HUGGING_FACE_", "PYTHONPATH", "XDG_CACHE_HOME", "OMP_NUM_THREADS")
 _TMP = "/tmp"  # short: a Ray instance puts sockets below it, whose paths may have 107 characters
 _POLL = 0.5  # [s]
+_FULL = 64 * 1024  # [bytes] a disk with less is full
 DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -133,7 +134,9 @@ def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
 
 
 def _last_words(log: Path, since: int, code: int) -> str:
-    """Return the line in which a run says why it ended: its `error:` or `failed` line, else the log's cause."""
+    """Return the line in which a run says why it ended: its `error:` or `failed` line, else a full disk, else the log's
+    cause.
+    """
     try:
         with log.open("rb") as file:
             file.seek(since)
@@ -143,6 +146,8 @@ def _last_words(log: Path, since: int, code: int) -> str:
     for line in reversed(lines):
         if line.startswith(("error: ", "failed at step ")):
             return line.removeprefix("error: ")[:500]
+    if shutil.disk_usage(log.parent).free < _FULL:
+        return f"exit code {code}: no space left on the disk of {log.parent}"
     return f"exit code {code}: {cause_of(log, since)[-1]}"[:500]
 
 
