@@ -84,7 +84,8 @@ def check_files(config: DictConfig) -> None:
     """Check every data file that the user named, and that prepared data are there unless this is a dry run.
 
     Raises:
-        ConfigError: it is missing, cannot be read, has no prompt column, or prompts that are no chat messages.
+        ConfigError: it is missing, cannot be read, lacks a column, has prompts that are no chat messages, or fewer rows
+            than a batch.
     """
     if not config.get("dry_run"):
         named = {key: name for key, name in to_build(config).items() if name.startswith("prepared:")}
@@ -94,12 +95,18 @@ def check_files(config: DictConfig) -> None:
         names = [value] if isinstance(value, str) else list(value) if isinstance(value, ListConfig) else []
         if not names or not all(isinstance(name, str) and name for name in names):
             raise ConfigError(f"{key}={value}: wanted a .parquet file or a list of them")
+        rows = 0
         for name in names:
             if not str(name).startswith(_SCHEMES):
-                _check_file(key, Path(str(name)).expanduser(), str(config.data.prompt_key))
+                rows += _check_file(key, Path(str(name)).expanduser(), config.data)
+        if key == TRAIN and not is_named(names[0]) and rows < config.data.train_batch_size:
+            raise ConfigError(
+                f"{key}={value}: {rows} rows make no batch of data.train_batch_size={config.data.train_batch_size}"
+            )
 
 
-def _check_file(key: str, path: Path, column: str) -> None:
+def _check_file(key: str, path: Path, data: DictConfig) -> int:
+    """Check one file; returns its number of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -109,10 +116,10 @@ def _check_file(key: str, path: Path, column: str) -> None:
         raise ConfigError(f"{key}={path}: wanted a .parquet file in verl's schema")
     try:
         with pq.ParquetFile(path) as file:
-            names = file.schema_arrow.names
+            names, column, rows = file.schema_arrow.names, str(data.prompt_key), int(file.metadata.num_rows)
             if column not in names:
                 raise ConfigError(f"{key}={path}: no column '{column}'; it has: {', '.join(names)}")
-            if file.metadata.num_rows == 0:
+            if rows == 0:
                 raise ConfigError(f"{key}={path}: no rows")
             first = next(file.iter_batches(batch_size=1, columns=[column])).to_pylist()[0]
     except (OSError, pa.ArrowException) as error:
@@ -121,6 +128,12 @@ def _check_file(key: str, path: Path, column: str) -> None:
         prompt_key(first[column])
     except ConfigError as error:
         raise ConfigError(f"{key}={path}: row 0: {error}") from None
+    if missing := [name for name in (str(data.reward_fn_key), "reward_model") if name not in names]:
+        raise ConfigError(
+            f"{key}={path}: no column {', '.join(map(repr, missing))}, which the verifier reads; it has: "
+            f"{', '.join(names)}"
+        )
+    return rows
 
 
 def check_model(config: DictConfig) -> None:

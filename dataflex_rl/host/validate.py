@@ -13,7 +13,7 @@ from omegaconf.errors import OmegaConfBaseException
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mix_checks import PLAIN_MODE
 from dataflex_rl.plain import plain
-from dataflex_rl.policy import Policy, split_block
+from dataflex_rl.policy import HostFacts, Policy, split_block
 
 
 def validate(config: DictConfig) -> None:
@@ -39,6 +39,7 @@ def validate(config: DictConfig) -> None:
             policy_block, mixer_block = split_block(plain(copy.dataflex))
             policy = Policy.from_config(policy_block)
             _check_trainer(str(copy.trainer.v1.trainer_mode), policy)
+            _check_estimator(host_facts(copy))
             policy.check(host_facts(copy))
             mixing = parse_mixer(mixer_block)
             if mixing is not None:
@@ -68,6 +69,20 @@ def _check_trainer(mode: str, policy: Policy) -> None:
         raise ConfigError(
             f"trainer.v1.trainer_mode={mode} would ignore the policy {policy.name!r}; use {PLAIN_MODE}, or "
             "method=uniform"
+        )
+
+
+def _check_estimator(facts: HostFacts) -> None:
+    """Refuse an estimator that verl does not know, and groups of one where it compares the responses of a prompt."""
+    from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY, AdvantageEstimator
+
+    known = {str(name) for name in ADV_ESTIMATOR_REGISTRY} | {str(name.value) for name in AdvantageEstimator}
+    if facts.adv_estimator not in known:
+        raise ConfigError(f"unknown algorithm.adv_estimator={facts.adv_estimator}; known: {', '.join(sorted(known))}")
+    if facts.makes_groups and facts.rollout_n < 2:
+        raise ConfigError(
+            f"algorithm.adv_estimator={facts.adv_estimator} compares the responses of one prompt, but "
+            f"actor_rollout_ref.rollout.n={facts.rollout_n}; wanted at least 2"
         )
 
 

@@ -31,6 +31,8 @@ CASES = {
     "high above one": (["method=difffilter", "dataflex.actuator.params.high=1.2"], ["high", "1.2"]),
     "no groups": (["method=difffilter", "algorithm.adv_estimator=gae"], ["group_solve", "gae", "grpo"]),
     "groups of one": (["method=difffilter", "actor_rollout_ref.rollout.n=1"], ["rollout.n", "1"]),
+    "one response per prompt": (["actor_rollout_ref.rollout.n=1"], ["rollout.n=1", "grpo", "at least 2"]),
+    "unknown estimator": (["algorithm.adv_estimator=grop"], ["adv_estimator=grop", "grpo, ", "rloo"]),
     "negative seed": (["seed=-1"], ["seed=-1"]),
     "fractional seed": (["seed=1.5"], ["seed=1.5"]),
     "word as seed": (["seed=first"], ["seed", "first"]),
@@ -91,6 +93,20 @@ def test_string_instead_of_messages(tmp_path: Path, capfd: pytest.CaptureFixture
     err = capfd.readouterr().err
     assert "chat messages" in err
     assert "'1+1'" in err
+
+
+def test_too_few_rows_for_a_batch(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    prompt = [{"role": "user", "content": "1+1"}]
+    truth = {"style": "rule", "ground_truth": "2"}
+    path = write(tmp_path / "train.parquet", prompt=[prompt] * 3, data_source=["math"] * 3, reward_model=[truth] * 3)
+    assert main([f"runs_dir={tmp_path}/runs", f"data.train_files={path}"]) == 2
+    assert "3 rows make no batch of data.train_batch_size=16" in capfd.readouterr().err
+
+
+def test_parquet_without_what_the_verifier_reads(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "train.parquet", prompt=[[{"role": "user", "content": "1+1"}]] * 20)
+    assert main([f"runs_dir={tmp_path}/runs", f"data.train_files={path}"]) == 2
+    assert "no column 'data_source', 'reward_model', which the verifier reads" in capfd.readouterr().err
 
 
 def test_runs_dir_that_cannot_be_written(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
