@@ -16,7 +16,7 @@ from dataflex_rl.policy import Policy, split_block
 from dataflex_rl.record import check_writable, record_path
 from dataflex_rl.regime import regime_name
 from dataflex_rl.seeding import parse_seed
-from dataflex_rl.sources import check_files, check_model, is_ready, to_build
+from dataflex_rl.sources import check_batches, check_files, check_model, is_ready, to_build
 from dataflex_rl.wandb_log import mode_of
 
 
@@ -81,7 +81,9 @@ def settle(config: DictConfig) -> Plan:
     check_files(config)
     settle_mixer(config, mixer_block)
     check_writable(config.runs_dir, create=not config.dry_run)
-    return make_plan(config, block)
+    plan = make_plan(config, block)
+    check_batches(config)
+    return plan
 
 
 def make_plan(config: DictConfig, block: dict[str, Any]) -> Plan:

@@ -16,8 +16,8 @@ from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.seeding import prompt_key
 
 __all__ = [
-    "FILES", "MODEL", "build_sources", "check_files", "check_model", "is_named", "is_ready", "place_sources",
-    "source_of", "to_build",
+    "FILES", "MODEL", "build_sources", "check_batches", "check_files", "check_model", "is_named", "is_ready",
+    "place_sources", "source_of", "to_build",
 ]  # fmt: skip
 FILES = (TRAIN, VAL)
 _SCHEMES = ("build:", "prepared:")
@@ -84,29 +84,49 @@ def check_files(config: DictConfig) -> None:
     """Check every data file that the user named, and that prepared data are there unless this is a dry run.
 
     Raises:
-        ConfigError: it is missing, cannot be read, lacks a column, has prompts that are no chat messages, or fewer rows
-            than a batch.
+        ConfigError: it is missing, cannot be read, has no prompt column, or prompts that are no chat messages.
     """
     if not config.get("dry_run"):
         named = {key: name for key, name in to_build(config).items() if name.startswith("prepared:")}
         build_sources(named, progress=False)
     for key in FILES:
-        value = OmegaConf.select(config, key)
-        names = [value] if isinstance(value, str) else list(value) if isinstance(value, ListConfig) else []
-        if not names or not all(isinstance(name, str) and name for name in names):
-            raise ConfigError(f"{key}={value}: wanted a .parquet file or a list of them")
-        rows = 0
-        for name in names:
-            if not str(name).startswith(_SCHEMES):
-                rows += _check_file(key, Path(str(name)).expanduser(), config.data)
-        if key == TRAIN and not is_named(names[0]) and rows < config.data.train_batch_size:
+        for path in _named_files(config, key):
+            _check_file(key, path, str(config.data.prompt_key))
+
+
+def check_batches(config: DictConfig) -> None:
+    """Check that the user's files, already found readable, can be trained on.
+
+    Raises:
+        ConfigError: a column that the verifier reads is missing, or the training rows make no batch.
+    """
+    import pyarrow.parquet as pq
+
+    wanted = (str(config.data.reward_fn_key), "reward_model")
+    for key in FILES:
+        schemas = [pq.ParquetFile(path) for path in _named_files(config, key)]
+        for file, path in zip(schemas, _named_files(config, key), strict=True):
+            names = file.schema_arrow.names
+            if missing := ", ".join(repr(name) for name in wanted if name not in names):
+                has = ", ".join(names)
+                raise ConfigError(f"{key}={path}: no column {missing}, which the verifier reads; it has: {has}")
+        rows = sum(file.metadata.num_rows for file in schemas)
+        if key == TRAIN and schemas and rows < config.data.train_batch_size:
             raise ConfigError(
-                f"{key}={value}: {rows} rows make no batch of data.train_batch_size={config.data.train_batch_size}"
+                f"{key}: {rows} rows make no batch of data.train_batch_size={config.data.train_batch_size}"
             )
 
 
-def _check_file(key: str, path: Path, data: DictConfig) -> int:
-    """Check one file; returns its number of rows."""
+def _named_files(config: DictConfig, key: str) -> list[Path]:
+    """Return the paths that stand at a key; none where a source stands by name."""
+    value = OmegaConf.select(config, key)
+    names = [value] if isinstance(value, str) else list(value) if isinstance(value, ListConfig) else []
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise ConfigError(f"{key}={value}: wanted a .parquet file or a list of them")
+    return [Path(name).expanduser() for name in names if not is_named(name)]
+
+
+def _check_file(key: str, path: Path, column: str) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -116,10 +136,10 @@ def _check_file(key: str, path: Path, data: DictConfig) -> int:
         raise ConfigError(f"{key}={path}: wanted a .parquet file in verl's schema")
     try:
         with pq.ParquetFile(path) as file:
-            names, column, rows = file.schema_arrow.names, str(data.prompt_key), int(file.metadata.num_rows)
+            names = file.schema_arrow.names
             if column not in names:
                 raise ConfigError(f"{key}={path}: no column '{column}'; it has: {', '.join(names)}")
-            if rows == 0:
+            if file.metadata.num_rows == 0:
                 raise ConfigError(f"{key}={path}: no rows")
             first = next(file.iter_batches(batch_size=1, columns=[column])).to_pylist()[0]
     except (OSError, pa.ArrowException) as error:
@@ -128,12 +148,6 @@ def _check_file(key: str, path: Path, data: DictConfig) -> int:
         prompt_key(first[column])
     except ConfigError as error:
         raise ConfigError(f"{key}={path}: row 0: {error}") from None
-    if missing := [name for name in (str(data.reward_fn_key), "reward_model") if name not in names]:
-        raise ConfigError(
-            f"{key}={path}: no column {', '.join(map(repr, missing))}, which the verifier reads; it has: "
-            f"{', '.join(names)}"
-        )
-    return rows
 
 
 def check_model(config: DictConfig) -> None:
