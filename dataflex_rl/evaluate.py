@@ -14,7 +14,9 @@ Exit codes: 0 done, 1 the evaluation failed, 2 refused, 130 interrupted.
 
 from __future__ import annotations
 
+import os
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2
+    warnings.filterwarnings("ignore", message=".* engine is not available.*")
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
         return evaluate(arguments)
     except (ConfigError, rec.RecordError, HydraException, OmegaConfBaseException) as error:
@@ -66,6 +70,10 @@ def evaluate(arguments: Sequence[str]) -> int:
         ConfigError: nothing measurable at `checkpoint`, or settings that do not fit it.
     """
     ours = {key: value for key, _, value in (argument.partition("=") for argument in arguments)}
+    if wrong := [argument for argument in arguments if "=" not in argument]:
+        raise ConfigError(f"{wrong[0]!r}: wanted KEY=VALUE, as checkpoint=FOLDER or benchmark=text12")
+    if ours.get("dry_run", "false") != "false":
+        raise ConfigError(f"dry_run={ours['dry_run']}: an evaluation has no dry run; leave it out to measure")
     settings = [argument for argument in arguments if argument.partition("=")[0] not in ("checkpoint", "out")]
     target = find(ours.get("checkpoint"), settings)
     if target.record is None:
