@@ -20,6 +20,7 @@ HEADLINE = columns(
     "method",
     "n||int",
     "score|average|score",
+    "control_score|control, same seeds|score",
     "delta||delta",
     "ci_low,ci_high|95% CI (t)|interval",
     "p_t|p (t)|p",
