@@ -15,6 +15,8 @@ from analysis.load import load
 from dataflex_rl.sweep.store import Store
 from tests.sweep.real import METHODS, SEEDS, descendant, environment, finish, results, start, sweep
 
+pytestmark = pytest.mark.slow  # six runs of nearly a minute each, most of it the start of Ray and its processes
+
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -70,7 +72,6 @@ VICTIMS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_a_kill_at_a_random_point_changes_nothing_in_the_end(undisturbed: Path, tmp_path: Path, victim: str) -> None:
     seconds = random.Random(f"kill {victim}").uniform(0, 20)
@@ -88,7 +89,6 @@ def test_a_kill_at_a_random_point_changes_nothing_in_the_end(undisturbed: Path, 
     assert sum(fate.attempts for fate in fates.values()) == 7  # one of the six was begun twice
 
 
-@pytest.mark.slow
 def test_an_unwritable_record_is_named_and_the_other_runs_go_on(tmp_path: Path) -> None:
     blocked = tmp_path / "smoke_cpu/tiny-toy3/difffilter"
     blocked.mkdir(parents=True)
@@ -99,7 +99,6 @@ def test_an_unwritable_record_is_named_and_the_other_runs_go_on(tmp_path: Path) 
     assert "5/6 runs done" in out
 
 
-@pytest.mark.slow
 def test_smoke_cpu_as_it_is_shipped(tmp_path: Path) -> None:
     """13 methods x 2 seeds within an hour on 2 cores, audited clean."""
     command = [sys.executable, "-m", "dataflex_rl.sweep", "launch", "smoke_cpu", f"runs_dir={tmp_path}"]
