@@ -102,7 +102,7 @@ def test_asking_for_a_trainer_that_could_not_register_gives_the_reason() -> None
         "from verl.trainer.ppo.v1 import get_trainer_cls\n"
         "try:\n"
         "    get_trainer_cls('dataflex_sync')(config=None)\n"
-        "except Exception as error:\n"
+        "except RuntimeError as error:\n"
         "    print(type(error).__name__, error)\n"
     )
     done = python(code, DATAFLEX_RL_QUIET="1")
