@@ -49,10 +49,10 @@ def die_with_parent() -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM, like Ctrl-C, end what runs inside in order: as a KeyboardInterrupt that names it."""
+    """Let SIGTERM, like Ctrl-C, end what runs inside in order: as a KeyboardInterrupt."""
 
     def stop(signum: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt(signal.Signals(signum).name)
+        raise KeyboardInterrupt
 
     old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

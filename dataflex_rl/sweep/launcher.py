@@ -82,8 +82,8 @@ class Launcher:
         try:
             with interruptible():
                 stopped = self._loop(lock)
-        except KeyboardInterrupt as interrupt:
-            stopped = f"interrupted by {interrupt or 'Ctrl-C'}"
+        except KeyboardInterrupt:
+            stopped = "interrupted"
         if stopped:
             self._view.event(f"{stopped}: ending {len(self._running)} running runs; the same command continues")
             self._end_running()
