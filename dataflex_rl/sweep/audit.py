@@ -20,7 +20,9 @@ from dataflex_rl.attempt import VOLATILE
 from dataflex_rl.record import RecordError, RunRecord, config_diff, read_json, read_manifest
 from dataflex_rl.seeding import common_prefix
 
-METHOD_KEYS = ("dataflex", "method_name", "trainer.v1.trainer_mode")  # what a method may set
+METHOD_KEYS = (  # what a method may set, and where its name goes
+    "dataflex", "method_name", "trainer.v1.trainer_mode", "actor_rollout_ref.rollout.trace",
+)  # fmt: skip
 _SAME = ("model", "task", "regime", "seed", "steps", "host", "dataset_fingerprint", "evaluation_digest")
 _NOTED = ("versions", "git_revision")
 _CONTROLS = ("uniform", "static")

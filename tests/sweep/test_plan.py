@@ -8,10 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from omegaconf import DictConfig
 
-from dataflex_rl.record import RunRecord, config_hash, write_config
+from dataflex_rl.attempt import VOLATILE
+from dataflex_rl.plain import plain
+from dataflex_rl.record import RunRecord, config_diff, config_hash, write_config
+from dataflex_rl.run import compose_and
 from dataflex_rl.run import main as run_main
+from dataflex_rl.settle import settle
 from dataflex_rl.sweep.__main__ import main
+from dataflex_rl.sweep.audit import METHOD_KEYS
 from dataflex_rl.sweep.commands import check_records
 from dataflex_rl.sweep.plan import latest
 from dataflex_rl.sweep.requests import plan_file
@@ -81,6 +87,31 @@ def test_the_command_line_replaces_what_the_file_says(file: str, tmp_path: Path)
     assert knobs.max_concurrent == 2
     assert "trainer.total_training_steps=3" not in plan.runs[0].arguments
     assert {"sweep=other", "seed=3", f"runs_dir={tmp_path}"} <= set(plan.runs[0].arguments)
+
+
+def test_composed_methods_differ_in_nothing_that_the_audit_compares(tmp_path: Path) -> None:
+    plan, _ = plan_file("smoke_cpu", ["method=uniform,difffilter,ar,static,tscl", "seed=0", f"runs_dir={tmp_path}"])
+    first, *others = (plain(plan.config_of(run)) for run in plan.runs)
+    for other in others:
+        assert config_diff(first, other, (*VOLATILE, *METHOD_KEYS)) == []
+        assert config_diff(first, other, VOLATILE) != []
+
+
+def test_the_plan_of_a_later_seed_is_what_its_run_composes(tmp_path: Path) -> None:
+    """So that a rerun does not take its own records for those of another configuration."""
+    arguments = ["method=uniform,static", "seed=0,5", f"runs_dir={tmp_path}", "regime.data_fraction=0.5"]
+    plan, _ = plan_file("smoke_cpu", arguments)
+    run = plan.runs[-1]
+    assert (run.method, run.seed) == ("static", 5)
+    composed: list[dict[str, object]] = []
+
+    def task(config: DictConfig) -> int:
+        settle(config)
+        composed.append(plain(config))
+        return 0
+
+    compose_and(task, [*run.arguments])
+    assert config_diff(composed[0], plain(plan.config_of(run))) == []
 
 
 def test_two_runs_with_one_record_are_refused(small: str, capsys: pytest.CaptureFixture[str]) -> None:
