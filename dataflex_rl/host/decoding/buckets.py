@@ -25,8 +25,8 @@ def ladder(max_model_len: int) -> tuple[int, ...]:
 def checked(buckets: Sequence[int] | None, max_model_len: int) -> tuple[int, ...]:
     """Return the ladder to use: the given one, or the default for `max_model_len` if None, in multiples of 8.
 
-    Each length is rounded up.
-    Errors: `ConfigError` unless the lengths rise strictly from at least 1 and the last one holds `max_model_len`.
+    Each length is rounded up; a ladder that ends below `max_model_len` gets it as a last rung.
+    Errors: `ConfigError` unless the lengths rise strictly from at least 1.
     """
     if max_model_len < 2:
         raise ConfigError(f"max_model_len={max_model_len}, wanted an integer >= 2 (one prompt token, one new token)")
@@ -35,9 +35,8 @@ def checked(buckets: Sequence[int] | None, max_model_len: int) -> tuple[int, ...
     rising = all(low < high for low, high in pairwise(buckets))
     if not buckets or buckets[0] < 1 or not rising:
         raise ConfigError(f"buckets={tuple(buckets)}, wanted lengths >= 1 that rise strictly")
-    if buckets[-1] < max_model_len:
-        raise ConfigError(f"buckets={tuple(buckets)}, wanted the last to be at least max_model_len={max_model_len}")
-    return tuple(sorted({-(-bucket // STEP) * STEP for bucket in buckets}))
+    whole = (*buckets, max_model_len) if buckets[-1] < max_model_len else buckets
+    return tuple(sorted({-(-bucket // STEP) * STEP for bucket in whole}))
 
 
 def rung(buckets: Sequence[int], needed: int) -> int:
