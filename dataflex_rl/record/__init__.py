@@ -4,6 +4,7 @@
 - files: atomic writes, strict JSON, errors that name the file
 - metrics: one line per step, no step lost or doubled
 - status: pending | running | done | failed | interrupted, and what went wrong
+- locks: files that say who holds something; which process still runs
 - claim: one process at a time works on a record; a dead one's claim is recovered
 - evaluation: correct and total per benchmark, counted from per-item results, untrained and trained
 - cost: tokens, prompts and seconds, summed from the metrics lines

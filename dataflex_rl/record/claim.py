@@ -7,8 +7,6 @@ file lock makes looking and taking one step. Whether a process on another host l
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
 import shutil
 import socket
@@ -18,16 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.files import RecordError, sync_folder
+from dataflex_rl.record.locks import identity, locked, look, runs
 from dataflex_rl.record.paths import RunRecord
 from dataflex_rl.record.status import now
 
-_START_SLACK = 1.0  # [s] start times of one process read twice agree to within this
-
-
+_KEYS = frozenset({"host", "since", "processes"})
 _NOBODY = {"pid": 0, "start": 0.0}  # stands for a claimant that gave the record back before its children ended
 
 
@@ -45,22 +40,22 @@ class Claim:
 
     def add_process(self, pid: int) -> None:
         """Let the claim last until this process, too, has ended (a training child that may outlive its parent)."""
-        with _locked(self.record.claim) as handle:
-            self._holder = _read_holder(handle) or self._holder  # others may have joined
-            self._holder["processes"].append(_identity(pid))
-            _write_holder(handle, self._holder)
+        with locked(self.record.claim, _KEYS) as file:
+            self._holder = file.read() or self._holder  # others may have joined
+            self._holder["processes"].append(identity(pid))
+            file.write(self._holder)
 
     def release(self) -> None:
         """Give the record back; processes that were added and still run keep it until they end."""
-        with _locked(self.record.claim) as handle:
-            holder = _read_holder(handle)
+        with locked(self.record.claim, _KEYS) as file:
+            holder = file.read()
             if holder is None or not _same(holder, self._holder):
                 return
             holder["processes"][0] = _NOBODY
             if _alive(holder):
-                _write_holder(handle, holder)
+                file.write(holder)
             else:
-                os.ftruncate(handle, 0)
+                file.clear()
 
     def set_aside(self) -> Path | None:
         """Move the record to <dir>.old-<n> and continue, still claimed, in an empty folder in its place.
@@ -76,13 +71,13 @@ class Claim:
         fresh = RunRecord(Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)))
         try:
             fresh.path.chmod(0o755)
-            with _locked(fresh.claim) as handle:
-                _write_holder(handle, self._holder)
+            with locked(fresh.claim, _KEYS) as file:
+                file.write(self._holder)
             path.rename(old)
             fresh.path.rename(path)  # refused by the system if somebody made a record there meanwhile
-        except OSError as error:
+        except (OSError, RecordError) as error:
             shutil.rmtree(fresh.path, ignore_errors=True)
-            raise RecordError.of("set aside", path, error) from error
+            raise RecordError.of("set aside", path, error) if isinstance(error, OSError) else error from error
         (old / self.record.claim.name).unlink()
         sync_folder(path.parent)
         return old
@@ -105,89 +100,38 @@ def claim(record: RunRecord) -> Iterator[Claim]:
 def take(record: RunRecord) -> Claim:
     """Claim a record for this process, until `release` or its death; RecordBusy if a live process holds it."""
     record.create()
-    mine = {"host": socket.gethostname(), "since": now(), "processes": [_identity(os.getpid())]}
-    with _locked(record.claim) as handle:
-        holder = _read_holder(handle)
+    mine = {"host": socket.gethostname(), "since": now(), "processes": [identity(os.getpid())]}
+    with locked(record.claim, _KEYS) as file:
+        holder = file.read()
         if holder is not None and _alive(holder):
             pids = ", ".join(str(process["pid"]) for process in holder["processes"] if process != _NOBODY)
             raise RecordBusy(
                 f"run record {record.path} is in use by process {pids} on {holder['host']} since {holder['since']}; "
                 f"wait for it, or delete {record.claim} if you know that it is gone"
             )
-        _write_holder(handle, mine)
+        file.write(mine)
     return Claim(record, mine, recovered=holder is not None)
 
 
 def holder_alive(record: RunRecord) -> bool:
     """Say whether a live process holds the record; changes nothing."""
-    holder = _look(record)
+    holder = look(record.claim, _KEYS)
     return holder is not None and _alive(holder)
 
 
 def supervisor_alive(record: RunRecord) -> bool:
     """Say whether the process that made the claim lives; the processes it added may outlive it for a moment."""
-    holder = _look(record)
+    holder = look(record.claim, _KEYS)
     return holder is not None and _alive({**holder, "processes": holder["processes"][:1]})
 
 
 def join_claim(record: RunRecord) -> None:
     """Let the claim on a record last until this process, too, has ended; without a claim nothing happens."""
-    with _locked(record.claim) as handle:
-        holder = _read_holder(handle)
+    with locked(record.claim, _KEYS) as file:
+        holder = file.read()
         if holder is not None:
-            holder["processes"].append(_identity(os.getpid()))
-            _write_holder(handle, holder)
-
-
-def _look(record: RunRecord) -> dict[str, Any] | None:
-    """Return who holds the record, without waiting; None if nobody does."""
-    try:
-        handle = os.open(record.claim, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    try:
-        return _read_holder(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[int]:
-    """Open the claim file under an exclusive lock of the system, which ends with the process."""
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise RecordError.of("claim", path, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield handle
-    finally:
-        os.close(handle)
-
-
-def _read_holder(handle: int) -> dict[str, Any] | None:
-    """Return who holds the claim; None if nobody does or a kill left half a file."""
-    content = os.pread(handle, os.fstat(handle).st_size, 0)
-    try:
-        holder = json.loads(content)
-    except ValueError:
-        return None
-    return holder if isinstance(holder, dict) and {"host", "since", "processes"} <= set(holder) else None
-
-
-def _write_holder(handle: int, holder: dict[str, Any]) -> None:
-    """Write who holds the claim; call under the lock."""
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, json.dumps(holder).encode(), 0)
-    os.fsync(handle)
-
-
-def _identity(pid: int) -> dict[str, Any]:
-    """Return what tells a process from a later one with its number."""
-    try:
-        return {"pid": pid, "start": psutil.Process(pid).create_time()}
-    except psutil.NoSuchProcess:
-        return {"pid": pid, "start": 0.0}
+            holder["processes"].append(identity(os.getpid()))
+            file.write(holder)
 
 
 def _same(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
@@ -199,13 +143,4 @@ def _alive(holder: dict[str, Any]) -> bool:
     """Say whether any process of a claim still runs; a process of another host does as far as we can tell."""
     if holder["host"] != socket.gethostname():
         return True
-    return any(_runs(process["pid"], process["start"]) for process in holder["processes"])
-
-
-def _runs(pid: int, start: float) -> bool:
-    """Say whether the process that started then still runs; one that has ended but is not yet reaped does not."""
-    try:
-        process = psutil.Process(pid)
-        return bool(abs(process.create_time() - start) < _START_SLACK and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+    return any(runs(process) for process in holder["processes"])

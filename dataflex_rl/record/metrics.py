@@ -58,7 +58,8 @@ class MetricsLog:
                     _write_all(handle, line.encode())
                     os.fsync(handle)
                 except OSError:
-                    os.ftruncate(handle, length)
+                    with suppress(OSError):  # the reason is the first error; half a line is cut off by the next writer
+                        os.ftruncate(handle, length)
                     raise
             finally:
                 os.close(handle)

@@ -2,19 +2,17 @@
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import MetricsLog, RecordError, RunRecord, check_writable, read_json, read_metrics, write_json
+from tests.record.disks import small
 
 WRITER = """
 import sys
@@ -28,44 +26,6 @@ while True:
     log.append(n, {f"key/{i}": n * i for i in range(300)})
     write_json(record.status, {"step": n, "filling": "x" * 20000})
 """
-
-
-@contextmanager
-def tmpfs(folder: Path):
-    """A file system of 64 KiB."""
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(folder)], check=True, capture_output=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-@contextmanager
-def file_limit(folder: Path):
-    """A system that refuses files above 64 KiB, after having written their first 64 KiB."""
-    folder.mkdir()
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (65536, hard))
-    try:
-        yield folder
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def small_disks():
-    """The ways this machine has to run out of room: the limit everywhere, a full disk where one can be mounted."""
-    ways = [pytest.param(file_limit, r"File too large \(EFBIG\)", id="limit")]
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        suppress(OSError, subprocess.CalledProcessError),
-        tmpfs(Path(folder, "d")),
-    ):
-        ways.append(pytest.param(tmpfs, r"No space left on device \(ENOSPC\)", id="tmpfs"))
-    return ways
-
-
-small = pytest.mark.parametrize(("small_disk", "reason"), small_disks())
 
 
 def test_kills_in_the_middle_of_writes_lose_nothing(tmp_path):
