@@ -16,11 +16,13 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from dataflex_rl.embedded import TRAIN
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.rewards import knights
+from dataflex_rl.rewards.dispatch import SOURCES, verifier
 from dataflex_rl.seeding import dataset_fingerprint, prompt_key, stream_seed
 from dataflex_rl.tiny.cache import default_root, entry_path, get_or_build
 
 SOURCE = "regime.train_files"  # the training files that a regime was drawn from
-_VERSION = 1
+_VERSION = 2
 _FILE = "train.parquet"
 
 
@@ -120,24 +122,50 @@ def mislabelled(
 ) -> list[dict[str, Any]]:
     """Return `reward_model` entries of which, per data source, round(noise x rows) have a wrong `ground_truth`.
 
-    A wrong one is the right one of another row of the same data source, drawn by seed and content: of the same form,
-    and not the row's own.
+    A wrong one is of the same form as the right one and drawn by seed and content: for knights and knaves the same
+    people in other roles, else the right one of another row of the same data source, which the source's verifier, where
+    it is one of ours, does not take for this row's.
 
     Raises:
         ConfigError: a data source whose rows all have the same answer.
     """
     result = [copy.copy(model) for model in models]
-    answers: dict[str, list[str]] = defaultdict(list)
+    answers: dict[str, set[str]] = defaultdict(set)
     for model, source in zip(models, sources, strict=True):
-        if model["ground_truth"] not in answers[source]:
-            answers[source].append(model["ground_truth"])
+        answers[source].add(model["ground_truth"])
+    ordered = {source: sorted(found) for source, found in answers.items()}
     for rows in _drawn(keys, sources, noise, seed, "noise", least=0):
         for row in rows:
-            others = sorted(answer for answer in answers[sources[row]] if answer != models[row]["ground_truth"])
-            if not others:
-                raise ConfigError(f"regime.label_noise: every answer of data source {sources[row]!r} is the same")
-            result[row]["ground_truth"] = others[stream_seed(seed, "wrong", keys[row]) % len(others)]
+            gold, source, number = models[row]["ground_truth"], sources[row], stream_seed(seed, "wrong", keys[row])
+            if SOURCES.get(source) == "knights":
+                result[row]["ground_truth"] = _other_roles(gold, number)
+            else:
+                result[row]["ground_truth"] = _other_answer(gold, source, ordered[source], number)
     return result
+
+
+def _other_roles(gold: str, number: int) -> str:
+    """Return a gold answer of knights and knaves with the roles of some people exchanged; each choice is as likely."""
+    roles = knights.parse_gold(gold)
+    exchanged = 1 + number % (2 ** len(roles) - 1)  # one bit per person, not all 0
+    return knights.gold_text(
+        {name: (role == "knight") != bool(exchanged >> bit & 1) for bit, (name, role) in enumerate(roles.items())}
+    )
+
+
+def _other_answer(gold: str, source: str, answers: Sequence[str], number: int) -> str:
+    """Return the first of a source's answers, from a drawn one on, that is not the gold one in another spelling."""
+    others = [answer for answer in answers if answer != gold]
+    for place in range(len(others)):
+        other = others[(number + place) % len(others)]
+        if source not in SOURCES or not _accepted(other, source, gold):
+            return other
+    raise ConfigError(f"regime.label_noise: every answer of data source {source!r} is the same")
+
+
+def _accepted(answer: str, source: str, gold: str) -> bool:
+    grader = verifier(source)
+    return bool(grader.compute_score(source, grader.state(answer), gold)["score"])
 
 
 def _drawn(

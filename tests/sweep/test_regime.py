@@ -12,6 +12,7 @@ from omegaconf import OmegaConf
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.regime import kept_rows, mislabelled, regime_name, write_regime
+from dataflex_rl.rewards import knights
 from dataflex_rl.seeding import dataset_fingerprint
 
 
@@ -64,6 +65,33 @@ def test_wrong_labels_are_wrong_and_of_the_same_source() -> None:
         assert noisy[row]["style"] == "rule"
     assert mislabelled(models, keys, sources, 0.2, seed=4) != noisy
     assert mislabelled(models, keys, sources, 0.0, seed=3) == models
+
+
+def test_wrong_knights_and_knaves_are_the_same_people_in_other_roles() -> None:
+    people = [("Ann", "Bob"), ("Cy", "Di", "Ed")]
+    golds = [knights.gold_text(dict.fromkeys(people[row % 2], True)) for row in range(400)]
+    models, keys = [{"ground_truth": gold} for gold in golds], [f"k{row}" for row in range(400)]
+    noisy = [model["ground_truth"] for model in mislabelled(models, keys, ["kk_hard"] * 400, 0.5, seed=0)]
+    changed = [row for row in range(400) if noisy[row] != golds[row]]
+    assert len(changed) == 200
+    for row in changed:
+        assert tuple(knights.parse_gold(noisy[row])) == people[row % 2]  # the same names in the same order
+        assert knights.compute_score("kk_hard", knights.state(noisy[row]), golds[row])["score"] == 0
+    # 2 people can be wrong in 2^2 - 1 ways, 3 people in 2^3 - 1; with about 100 draws each comes up
+    assert len({noisy[row] for row in changed}) == 3 + 7
+    again = mislabelled(models[::-1], keys[::-1], ["kk_hard"] * 400, 0.5, seed=0)
+    assert [model["ground_truth"] for model in again][::-1] == noisy
+
+
+def test_a_wrong_answer_is_not_the_right_one_in_another_spelling() -> None:
+    models = [{"ground_truth": answer} for answer in ("0.5", "1/2", "3", "3.0")]
+    for seed in range(8):
+        noisy = mislabelled(models, list("abcd"), ["gsm8k"] * 4, 0.99, seed)
+        halves, threes = {"0.5", "1/2"}, {"3", "3.0"}
+        assert [model["ground_truth"] in threes for model in noisy] == [True, True, False, False]
+        assert [model["ground_truth"] in halves for model in noisy] == [False, False, True, True]
+    with pytest.raises(ConfigError, match="every answer of data source 'gsm8k' is the same"):
+        mislabelled(models[:2], list("ab"), ["gsm8k"] * 2, 0.99, seed=0)
 
 
 def test_a_source_with_one_answer_cannot_be_mislabelled() -> None:
