@@ -10,13 +10,16 @@ import threading
 from pathlib import Path
 
 import pytest
+from wandb.proto import wandb_internal_pb2
 
 from analysis.load import load
+from analysis.load.wandb_offline import log_records
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mirror import Mirror
-from dataflex_rl.record import MetricsLog, RunRecord, read_manifest
+from dataflex_rl.record import MetricsLog, RunRecord, cut_metrics, read_manifest
 from dataflex_rl.wandb_log import identity, main, mode_of, run_id, steps_from, summary_of
 from tests.sweep.records import finished
+from tests.sweep.wandb_server import service
 
 
 @pytest.fixture
@@ -94,6 +97,70 @@ def test_offline_twice_is_one_run_with_every_step_once(record: RunRecord, tmp_pa
     assert [(run.method, run.seed, run.trained[0].correct) for run in runs] == [("ar", 3, 3)]
     assert runs[0].curves["step"].tolist() == [1.0, 2.0, 3.0]
     assert runs[0].curves["dataflex/reward_all"].tolist() == [0.5, 0.7, 0.8]
+
+
+def test_after_a_resume_no_step_is_there_twice(record: RunRecord) -> None:
+    """The copy of an attempt that got to step 3, then that of a resume from step 2 which got to step 4."""
+    assert Mirror(record, {"project": "p"}).finish() is None
+    cut_metrics(record, 2)
+    log = MetricsLog(record)
+    for step in (3, 4):
+        log.append(step, {"dataflex/reward_all": step / 10})
+    assert Mirror(record, {"project": "p"}).finish() is None
+    (file,) = record.path.glob("wandb/offline-run-*/*.wandb")
+    runs, history = [], []
+    for chunk in log_records(file.read_bytes(), []):
+        entry = wandb_internal_pb2.Record()
+        entry.ParseFromString(chunk)
+        if entry.WhichOneof("record_type") == "run":
+            runs.append(entry.run)
+        elif entry.WhichOneof("record_type") == "history":
+            items = {
+                item.nested_key[0] if item.nested_key else item.key: item.value_json for item in entry.history.item
+            }
+            history.append((int(items["_step"]), float(items["dataflex/reward_all"])))
+    assert history == [(1, 0.5), (2, 0.7), (3, 0.3), (4, 0.4)]
+    assert {(run.project, run.run_group, run.display_name) for run in runs} == {("dataflex_rl", "s", "ar-3")}
+    assert list(runs[0].tags) == ["ar", "m", "t", "full", "seed 3"]
+    manifest = read_manifest(record)
+    assert manifest is not None
+    assert {run.run_id for run in runs} == {run_id(manifest)} == {file.stem.removeprefix("run-")}
+
+
+def test_online_a_resume_continues_the_same_run_without_a_step_twice(
+    record: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The service has steps 1 to 3 of an attempt that was killed; the next one went back to step 2 and on to step 5."""
+    with service() as found:
+        for name, value in (("MODE", "online"), ("BASE_URL", found.url), ("API_KEY", "a" * 40)):
+            monkeypatch.setenv(f"WANDB_{name}", value)
+        first = Mirror(record, {})
+        first.start()
+        first.stop(patience=30.0)
+        assert [line["_step"] for line in found.history] == [1, 2, 3]
+        cut_metrics(record, 2)
+        log = MetricsLog(record)
+        for step in (3, 4, 5):
+            log.append(step, {"dataflex/reward_all": step / 10})
+        second = Mirror(record, {})
+        second.start()
+        assert second.finish() is None
+        lines = [line for line in found.history if "dataflex/reward_all" in line]
+    assert [(line["_step"], line["dataflex/reward_all"]) for line in lines] == [
+        (1, 0.5), (2, 0.7), (3, 0.8), (4, 0.4), (5, 0.5)
+    ]  # fmt: skip
+    manifest = read_manifest(record)
+    assert manifest is not None
+    facts = {(run["name"], run["project"], run["groupName"], tuple(run["tags"])) for run in found.runs[:1]}
+    assert facts == {(run_id(manifest), "dataflex_rl", "s", ("ar", "m", "t", "full", "seed 3"))}
+    assert {run["name"] for run in found.runs if "name" in run} == {run_id(manifest)}
+    assert manifest["wandb"] == {
+        "mode": "online",
+        "id": run_id(manifest),
+        "project": "dataflex_rl",
+        "steps": 5,
+        "error": None,
+    }
 
 
 def test_a_failure_of_wandb_is_one_line_and_recorded(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:
