@@ -77,7 +77,7 @@ def service() -> Iterator[Service]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST = do_PUT = _answer  # noqa: N815
+        do_GET = do_POST = do_PUT = _answer
 
         def log_message(self, *arguments: object) -> None:
             return
