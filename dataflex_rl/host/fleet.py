@@ -6,8 +6,10 @@ import logging
 import math
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
+import psutil
 import ray
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
@@ -80,6 +82,18 @@ class Fleet:
     def close(self) -> None:
         """Leave the cluster; a local instance ends."""
         ray.shutdown()
+
+
+def end_children() -> None:
+    """Kill the processes of an instance whose start was cut short: whatever this process has started."""
+    for _ in range(10):  # a dying process may still start another
+        children = psutil.Process().children(recursive=True)
+        if not children:
+            return
+        for child in children:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        psutil.wait_procs(children, timeout=0.5)
 
 
 def _fits(resources: dict[str, float], gpus: float, cpus: float) -> int:

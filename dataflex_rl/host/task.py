@@ -14,9 +14,10 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Job:
     log: str
     gpus: float = 0
     timeout: float | None = None
-    patience: float = 15.0
+    patience: float = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +74,9 @@ def execute(job: Job) -> Outcome:
     def outcome(code: int, error: str | None) -> Outcome:
         return Outcome(code=code, error=error, node=node, seconds=time.monotonic() - begin)
 
-    temporary = tempfile.mkdtemp(prefix="dfx-", dir=_TMP)
+    temporary = ""
     try:
+        temporary = tempfile.mkdtemp(prefix="dfx-", dir=_TMP)
         log = Path(job.log)
         with log.open("ab") as output:
             since = output.tell()
@@ -91,6 +93,10 @@ def execute(job: Job) -> Outcome:
         return outcome(*_watch(process, job, token, log, since))
     except OSError as error:
         return outcome(FAILED, f"cannot start {job.command[0]}: {error.strerror or error} ({error.filename})")
+    except KeyboardInterrupt:  # between the start of the process and the watch over it
+        with _uninterrupted():
+            _end_rest(token)
+        return outcome(INTERRUPTED, "interrupted")
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -112,7 +118,8 @@ def _watch(process: subprocess.Popen[bytes], job: Job, token: str, log: Path, si
                 end(process, token, job.patience)
                 return FAILED, f"took longer than launcher.timeout={job.timeout:g} s"
     except KeyboardInterrupt:
-        end(process, token, job.patience)
+        with _uninterrupted():
+            end(process, token, job.patience)
         return INTERRUPTED, "interrupted"
     except BaseException:
         end(process, token, 0.0)
@@ -123,6 +130,19 @@ def _watch(process: subprocess.Popen[bytes], job: Job, token: str, log: Path, si
     if code < 0:
         return code, f"killed by {signal.Signals(-code).name}"
     return code, _last_words(log, since, code)
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ignore further interrupts: a terminal sends one to this process, the launcher another."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    former = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:

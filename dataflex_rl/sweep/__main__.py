@@ -19,13 +19,8 @@ import sys
 import warnings
 from collections.abc import Sequence
 
-from hydra.errors import HydraException
-from omegaconf.errors import OmegaConfBaseException
-
 from dataflex_rl.errors import ConfigError, unknown
-from dataflex_rl.record import RecordError
-from dataflex_rl.sweep import commands, requests
-from dataflex_rl.sweep.store import Store
+from dataflex_rl.sweep.interrupt import Interrupt, interruptible
 
 COMMANDS = ("plan", "launch", "status", "cancel", "audit")
 
@@ -39,14 +34,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.filterwarnings("ignore", message=".* engine is not available.*")
     os.environ.setdefault("VERL_LOGGING_LEVEL", "ERROR")
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
+    return interruptible(lambda interrupt: _guarded(arguments[0], arguments[1:], interrupt))
+
+
+def _guarded(command: str, arguments: list[str], interrupt: Interrupt) -> int:
+    """Run a command; what is refused becomes one line and exit code 2. Imports take seconds: Ctrl-C may end them."""
+    from hydra.errors import HydraException
+    from omegaconf.errors import OmegaConfBaseException
+
+    from dataflex_rl.record import RecordError
+
     try:
-        return _run(arguments[0], arguments[1:])
+        return _run(command, arguments, interrupt)
     except (ConfigError, RecordError, HydraException, OmegaConfBaseException) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
 
 
-def _run(command: str, arguments: list[str]) -> int:
+def _run(command: str, arguments: list[str], interrupt: Interrupt) -> int:
+    from dataflex_rl.sweep import commands, requests
+    from dataflex_rl.sweep.store import Store
+
     if command not in COMMANDS:
         raise unknown("command", command, COMMANDS)
     as_json = "--json" in arguments
@@ -60,7 +68,7 @@ def _run(command: str, arguments: list[str]) -> int:
         sweep, knobs = requests.plan_file(name, overrides)
         if command == "plan":
             return requests.show_plan(sweep, knobs, as_json=as_json)
-        return commands.launch(sweep, knobs)
+        return commands.launch(sweep, knobs, interrupt=interrupt)
     store = Store(commands.folder_of(name, overrides))
     if command == "status":
         return commands.show_status(store, as_json=as_json)

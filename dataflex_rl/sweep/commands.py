@@ -15,6 +15,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RunRecord, check_writable, read_manifest
 from dataflex_rl.sweep.audit import Audit, audit
 from dataflex_rl.sweep.files import find_sweep, read_sweep
+from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.ledger import ledger, ledger_table
 from dataflex_rl.sweep.lock import held, launcher_alive
@@ -46,8 +47,8 @@ def check_capacity(sweep: Sweep, fleet: Any, knobs: Knobs) -> int:
 
 
 def launch(
-    sweep: Sweep, knobs: Knobs, *, command: Callable[[Run], list[str]] = run_command, view: View | None = None,
-    check: Callable[[Run], str | None] | None = None,
+    sweep: Sweep, knobs: Knobs, *, interrupt: Interrupt, command: Callable[[Run], list[str]] = run_command,
+    view: View | None = None, check: Callable[[Run], str | None] | None = None,
 ) -> int:  # fmt: skip
     """Run what is not done of a sweep, then audit it; returns the exit code.
 
@@ -55,8 +56,9 @@ def launch(
 
     Raises:
         ConfigError: another launcher is at work, a record of another configuration, runs that fit nowhere.
+        KeyboardInterrupt: interrupted before the first run began.
     """
-    from dataflex_rl.host.fleet import Fleet
+    from dataflex_rl.host.fleet import Fleet, end_children
     from dataflex_rl.sweep.launcher import Launcher
 
     check_writable(sweep.folder.parent)
@@ -66,17 +68,27 @@ def launch(
         if lock.recovered:
             view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
         check_records(sweep)
-        fleet = Fleet(knobs.address, cpus=max(run.cpus for run in sweep.runs))
+        interrupt.check()
         try:
-            check_capacity(sweep, fleet, knobs)
-            store.write_plan(sweep)
-            more = {} if check is None else {"check": check}
-            launcher = Launcher(sweep, store, fleet, knobs, view, environment=dict(os.environ), command=command, **more)
-            with view:
-                code = launcher.launch(lock)
-        finally:
-            fleet.close()
-    return code if code == 130 else max(code, show_audit(store, view))
+            fleet = Fleet(knobs.address, cpus=max(run.cpus for run in sweep.runs))
+        except KeyboardInterrupt:
+            with interrupt.deferred():
+                end_children()
+            raise
+        with interrupt.deferred():
+            try:
+                interrupt.check()
+                check_capacity(sweep, fleet, knobs)
+                store.write_plan(sweep)
+                more = {} if check is None else {"check": check}
+                launcher = Launcher(
+                    sweep, store, fleet, knobs, view, environment=dict(os.environ), command=command, **more
+                )
+                with view:
+                    code = launcher.launch(lock, interrupt)
+            finally:
+                fleet.close()
+        return code if code == 130 else max(code, show_audit(store, view))
 
 
 def check_records(sweep: Sweep) -> None:

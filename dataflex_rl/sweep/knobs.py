@@ -40,7 +40,7 @@ class Knobs:
     lost_retries: int = 10
     backoff: float = 10.0
     fail_fast: bool = False
-    patience: float = 15.0
+    patience: float = 10.0
 
     def __post_init__(self) -> None:
         for name in ("max_concurrent", "retries", "lost_retries"):

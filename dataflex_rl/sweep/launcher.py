@@ -16,7 +16,7 @@ from typing import Any
 from dataflex_rl.host.fleet import Machines
 from dataflex_rl.host.task import DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
 from dataflex_rl.record import Status
-from dataflex_rl.supervise import interruptible
+from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.lock import Lock
 from dataflex_rl.sweep.overview import Overview, overview
@@ -26,6 +26,7 @@ from dataflex_rl.sweep.store import Fate, Store
 from dataflex_rl.sweep.view import View, span
 
 _POLL = 0.5  # [s] between two looks at what is not an ended run
+_GRACE = 3.0  # [s] beyond its patience in which a cancelled run must have ended
 _STEPS = 2.0  # [s] between two looks at the records of running runs
 
 
@@ -73,24 +74,24 @@ class Launcher:
         """How the runs of this sweep fare, by run directory."""
         return dict(self._fates)
 
-    def launch(self, lock: Lock) -> int:
-        """Run what is not done; return 0 if all are done in the end, 1 if some are not, 130 if it was told to stop."""
+    def launch(self, lock: Lock, interrupt: Interrupt) -> int:
+        """Run what is not done; return 0 if all are done in the end, 1 if some are not, 130 if it was told to stop.
+
+        `interrupt` must be deferred: it is looked at between two moves.
+        """
         self._store.cancel.unlink(missing_ok=True)
         done = sum(fate.state == "done" for fate in self._fates.values())
         self._view.event(f"sweep {self._sweep.name}: {len(self._plain)} runs, {done} of them done before")
-        stopped = None
-        try:
-            with interruptible():
-                stopped = self._loop(lock)
-        except KeyboardInterrupt:
-            stopped = "interrupted"
+        stopped = self._loop(lock, interrupt)
         if stopped:
-            self._view.event(f"{stopped}: ending {len(self._running)} running runs; the same command continues")
+            self._view.event(f"{stopped}: ending {len(self._running)} running runs")
             self._end_running()
         self._store.write_fates(self._all(), now=True)
         self._view.final(self.standing())
         if self._store.problem:
             self._view.event(f"the sweep's own files are incomplete: {self._store.problem}")
+        if stopped:
+            self._view.event(f"{stopped.partition(':')[0]}; the same command continues the sweep")
         if stopped and not stopped.startswith("fail_fast"):
             return INTERRUPTED
         return int(any(fate.state != "done" for fate in self._fates.values()))
@@ -99,9 +100,11 @@ class Launcher:
         """Return where the sweep stands."""
         return overview(self._plain, self._fates, self._statuses, slots=self._slots, now=time.time())
 
-    def _loop(self, lock: Lock) -> str | None:
+    def _loop(self, lock: Lock, interrupt: Interrupt) -> str | None:
         """Start and collect runs until none is left; return why it stopped before, None if it did not."""
         while True:
+            if interrupt.asked:
+                return "interrupted"
             self._fill()
             waiting = any(fate.state == "waiting" for fate in self._fates.values())
             if not self._running and not waiting:
@@ -210,7 +213,7 @@ class Launcher:
         """End the running runs and wait until they have ended."""
         for handle in self._running:
             self._machines.cancel(handle)
-        deadline = time.monotonic() + self._knobs.patience + 10.0
+        deadline = time.monotonic() + self._knobs.patience + _GRACE
         while self._running and time.monotonic() < deadline:
             for handle, outcome in self._machines.wait(list(self._running), _POLL):
                 run = self._running.pop(handle)

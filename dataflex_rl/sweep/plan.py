@@ -218,10 +218,14 @@ def check_controls(sweep: SweepFile, runs: Sequence[Run]) -> None:
     Raises:
         ConfigError: no `uniform` beside select or reweight methods, or no `static` beside mixers.
     """
+    _refuse_missing(sweep, needed_controls(runs), [run.method for run in runs])
+
+
+def needed_controls(runs: Sequence[Run]) -> list[str]:
+    """Return the controls that runs are compared with."""
     mixing = any(run.mixes and run.actuator == "none" for run in runs)
     weighing = any(run.actuator != "none" for run in runs)
-    needed = (["static"] if mixing else []) + (["uniform"] if weighing else [])
-    _refuse_missing(sweep, needed, [run.method for run in runs])
+    return (["static"] if mixing else []) + (["uniform"] if weighing else [])
 
 
 def _refuse_missing(sweep: SweepFile, needed: Sequence[str], present: Sequence[str]) -> None:

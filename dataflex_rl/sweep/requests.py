@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from rich.text import Text
+
+from dataflex_rl.errors import ConfigError
 from dataflex_rl.naming import check_name
 from dataflex_rl.seeding import parse_seed
 from dataflex_rl.sweep.commands import check_capacity
@@ -14,13 +17,11 @@ from dataflex_rl.sweep.files import SweepFile, find_sweep, read_sweep
 from dataflex_rl.sweep.knobs import Knobs, knobs_of, split_settings
 from dataflex_rl.sweep.plan import Sweep, make_plan
 from dataflex_rl.sweep.seeds import Request, prepare
-from dataflex_rl.sweep.view import View, plan_table
-
-_NAMES = ("sweep=", "new_sweep=")
+from dataflex_rl.sweep.view import View, plan_table, shared_of
 
 
 def plan_file(name: str, arguments: Sequence[str]) -> tuple[Sweep, Knobs]:
-    """Return the plan of a sweep file with overrides (`seed=`, `method=`, `new_sweep=` replace the file's own)."""
+    """Return the plan of a sweep file with overrides (`seed=`, `method=`, `sweep=` replace the file's own)."""
     sweep = read_sweep(find_sweep(name))
     settings, rest = split_settings(arguments)
     knobs = knobs_of({**sweep.launcher, **settings})
@@ -43,16 +44,24 @@ def _replaced(sweep: SweepFile, request: Request, *, methods: bool = True) -> tu
     extra = []
     for argument in request.arguments:
         key, _, value = argument.partition("=")
-        if argument.startswith(_NAMES):
+        if key == "sweep":
             changes["name"] = check_name(key, value)
         elif key == "seed":
             number = int(value) if value.isdecimal() else value
             changes["seeds"] = (parse_seed(number),)
         elif key == "method" and methods:
-            changes["methods"] = tuple(name.strip() for name in value.strip("[]").split(","))
+            changes["methods"] = _methods(argument, value)
+            changes["controls"] = ()  # those that these methods need are still wanted
         else:
             extra.append(argument)
     return replace(sweep, **changes), extra
+
+
+def _methods(argument: str, value: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in value.strip("[]\"'").split(","))
+    if not all(names):
+        raise ConfigError(f"{argument}: wanted names of methods, such as method=uniform,difffilter")
+    return names
 
 
 def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
@@ -68,17 +77,26 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
         return 0
     view = View(live=False)
     if sweep.claim:
-        view.event(sweep.claim)
+        view.show(Text(sweep.claim))
     view.show(plan_table(plan))
-    cost = [
-        f"{'?' if value is None else f'{value:,.0f}'} {unit}"
-        for value, unit in ((plan["gpu_hours"], "GPU-hours"), (plan["tokens"], "tokens"))
-    ]
-    view.event(f"{len(sweep.runs)} runs; estimated {', '.join(cost)} (at most {plan['tokens_at_most']:,})")
+    view.show(Text(shared_of(plan)))
+    for line in _costs(plan):
+        view.event(line)
+    if knobs.address is None and plan["resources"]["gpus_per_run"] > 0:
+        view.event("warning: not checked against a cluster: give ray.address=")
     view.event(f"records: {sweep.folder}")
     if sweep.tables:
         view.event(f"tables: python -m analysis.tables --runs {sweep.folder} --table {'|'.join(sweep.tables)}")
     return 0
+
+
+def _costs(plan: Mapping[str, Any]) -> list[str]:
+    """Return the cost of a plan in short lines."""
+    hours, tokens = ("?" if plan[key] is None else f"{plan[key]:,.0f}" for key in ("gpu_hours", "tokens"))
+    return [
+        f"{len(plan['runs'])} runs; estimated {hours} GPU-hours, {tokens} tokens",
+        f"at most {plan['tokens_at_most']:,} tokens",
+    ]
 
 
 def _slots_at(sweep: Sweep, knobs: Knobs) -> int:

@@ -19,6 +19,7 @@ from dataflex_rl.seeding import parse_seed
 
 _MULTIRUN = ("-m", "--multirun")
 _LIST = re.compile(r"[0-9,\s-]*[0-9][,-][0-9,\s-]*")
+_MOST = 10_000  # seeds of a range
 _WANTED = "wanted integers and ranges, such as 7, 0-11, 0,3,7 or 0-3,8"
 
 
@@ -50,6 +51,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         first, last = parse_seed(int(found[1])), parse_seed(int(found[2] or found[1]))
         if last < first:
             raise ConfigError(f"seed={text}: the range {part} runs backwards; {_WANTED}")
+        if last - first >= _MOST:
+            raise ConfigError(f"seed={text}: the range {part} names more than {_MOST:,} seeds")
         seeds += range(first, last + 1)
     double = sorted({seed for seed in seeds if seeds.count(seed) > 1}) if len(set(seeds)) < len(seeds) else []
     if double:
@@ -62,11 +65,15 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 def prepare(arguments: Sequence[str]) -> Request:
     """Take the seeds and `-m` out of a command line.
 
-    A single seed, or one that is no list, stays an argument: Hydra and the run's own check have it.
+    A single seed, or one that is no list, stays an argument: Hydra and the run's own check have it. `new_sweep=` is
+    `sweep=`.
 
     Raises:
         ConfigError: a list of seeds that is none, or `seed=` given twice.
     """
+    arguments = [
+        argument.removeprefix("new_") if argument.startswith("new_sweep=") else argument for argument in arguments
+    ]
     given = [argument for argument in arguments if argument.startswith("seed=")]
     if len(given) > 1:
         raise ConfigError(f"seed is set twice: {' '.join(given)}")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.sweep.commands import launch
+from dataflex_rl.sweep.interrupt import interruptible
+from dataflex_rl.sweep.plan import Sweep, needed_controls
 from dataflex_rl.sweep.requests import plan_line, show_plan
 from dataflex_rl.sweep.seeds import Request
 
@@ -21,4 +25,17 @@ def run_several(request: Request) -> int:
     if dry not in _DRY:
         raise ConfigError(f"dry_run={dry!r}: wanted false, true or json")
     sweep, knobs = plan_line(request)
-    return launch(sweep, knobs) if dry == "false" else show_plan(sweep, knobs, as_json=dry == "json")
+    note = unpaired(sweep)
+    if note:
+        print(note, file=sys.stderr)
+    if dry != "false":
+        return show_plan(sweep, knobs, as_json=dry == "json")
+    return interruptible(lambda interrupt: launch(sweep, knobs, interrupt=interrupt))
+
+
+def unpaired(sweep: Sweep) -> str | None:
+    """Return a line that names the controls which runs lack; None if they have them: a sweep without a file may."""
+    missing = [name for name in needed_controls(sweep.runs) if name not in {run.method for run in sweep.runs}]
+    if not missing:
+        return None
+    return f"warning: no run of the control {', '.join(missing)} is among the methods: nothing can be paired"

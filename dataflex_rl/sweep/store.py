@@ -14,14 +14,16 @@ The records of the runs stay the source of truth; nothing here is needed to read
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.record import RecordError, read_json, write_json
+from dataflex_rl.record import RecordError, write_json
+from dataflex_rl.record.files import read_object
 from dataflex_rl.sweep.plan import Run, Sweep
 
 FOLDER = ".sweep"
@@ -80,17 +82,36 @@ class Store:
         """Write the plan: earlier runs that this one does not name stay in it."""
         plan = sweep.as_dict()
         new = {run["run_dir"] for run in plan["runs"]}
-        before = read_json(self.path / "plan.json") or {"runs": []}
-        plan["runs"] = [run for run in before["runs"] if run["run_dir"] not in new] + plan["runs"]
+        before = self._plan()
+        earlier = [] if before is None else before["runs"]
+        plan["runs"] = [run for run in earlier if run["run_dir"] not in new] + plan["runs"]
         write_json(self.path / "plan.json", plan)
 
     def read_plan(self) -> dict[str, Any]:
         """Return the plan; ConfigError where the sweep was never launched."""
-        plan = read_json(self.path / "plan.json")
+        plan = self._plan()
         if plan is None:
             raise ConfigError(f"sweep {self.path.parent}: was never launched (no {FOLDER}/plan.json)")
-        assert isinstance(plan, dict)
         return plan
+
+    def _plan(self) -> dict[str, Any] | None:
+        plan = self._object("plan.json")
+        if plan is None or ("sweep" in plan and _are_runs(plan.get("runs"))):
+            return plan
+        raise self._broken("plan.json", "lacks the sweep or its runs")
+
+    def _object(self, name: str) -> dict[str, Any] | None:
+        """Return the JSON object in a file of the folder, None without one."""
+        try:
+            return read_object(self.path / name)
+        except RecordError as error:
+            raise self._broken(name, str(error).partition(": ")[2]) from None
+
+    def _broken(self, name: str, why: str) -> ConfigError:
+        return ConfigError(
+            f"sweep {self.path.parent}: {FOLDER}/{name} is broken ({why}); remove it: launch writes it anew, and the "
+            "records say what is done"
+        )
 
     def write_fates(self, fates: Mapping[str, Fate], *, now: bool = False) -> None:
         """Write how the runs fared; at most once per `every` seconds unless `now`."""
@@ -100,7 +121,11 @@ class Store:
 
     def read_fates(self) -> dict[str, Fate]:
         """Return how the runs fared when the last launcher wrote it."""
-        return {key: Fate(**value) for key, value in (read_json(self.path / "state.json") or {}).items()}
+        found = self._object("state.json") or {}
+        try:
+            return {key: Fate(**value) for key, value in found.items()}
+        except TypeError as error:
+            raise self._broken("state.json", str(error)) from None
 
     def add_attempt(self, **facts: Any) -> None:
         """Append the line of an attempt that ended."""
@@ -108,8 +133,8 @@ class Store:
         def append() -> None:
             path = self.path / "attempts.jsonl"
             try:
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(facts) + "\n")
+                with path.open("ab") as file:
+                    file.write(b"\n" * _ends_torn(path) + json.dumps(facts).encode() + b"\n")
             except OSError as error:
                 raise RecordError.of("write", path, error) from error
 
@@ -126,6 +151,13 @@ class Store:
             self.problem = self.problem or str(error)
 
 
-def interrupted(fates: Mapping[str, Fate]) -> dict[str, Fate]:
-    """Return the fates with what a dead launcher left as running marked as interrupted."""
-    return {key: replace(fate, state="interrupted") if fate.state == "running" else fate for key, fate in fates.items()}
+def _are_runs(value: object) -> bool:
+    wanted = {"method", "seed", "run_dir", "steps"}
+    return isinstance(value, list) and all(isinstance(run, dict) and wanted <= set(run) for run in value)
+
+
+def _ends_torn(path: Path) -> bool:
+    """Say whether a file ends in the middle of a line, as a kill may leave it."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        return size > 0 and os.pread(file.fileno(), 1, size - 1) != b"\n"

@@ -16,6 +16,8 @@ from rich.text import Text
 from dataflex_rl.sweep.overview import Overview
 
 _COLUMNS = ("method", "done", "running", "waiting", "failed", "step", "mean [percent]", "left")
+_TEXTS = ("model", "task", "regime")
+_SIZE = {**{name: name for name in (*_TEXTS, "steps")}, "gpus": "GPUs", "cpus": "CPUs"}  # of a run -> its title
 
 
 class View:
@@ -125,19 +127,39 @@ def ranges(seeds: Sequence[int]) -> str:
 
 
 def plan_table(plan: Mapping[str, Any]) -> Table:
-    """Return the runs of a plan, grouped by what they share but the seed."""
+    """Return the runs of a plan, grouped by what they share but the seed; what all share is no column, see `shared_of`.
+
+    It fits 80 characters.
+    """
+    differing = [name for name in _SIZE if name not in _shared(plan)]
     table = Table(title=f"sweep {plan['sweep']} (nothing is started)", title_justify="left")
-    for name in ("method", "model", "task", "regime", "seeds"):
-        table.add_column(name, overflow="fold")
-    for name in ("steps", "GPUs", "CPUs", "GPU-hours"):
-        table.add_column(name, justify="right")
+    table.add_column("method", overflow="fold", min_width=10)
+    for name in differing:
+        table.add_column(_SIZE[name], overflow="fold", justify="left" if name in _TEXTS else "right")
+    table.add_column("seeds", overflow="fold")
+    table.add_column("GPU-hours", justify="right", no_wrap=True)
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for run in plan["runs"]:
-        key = tuple(run[name] for name in ("method", "model", "task", "regime", "steps", "gpus", "cpus"))
-        groups.setdefault(key, []).append(run)
-    for (method, model, task, regime, steps, gpus, cpus), runs in groups.items():
+        groups.setdefault((run["method"], *(run[name] for name in differing)), []).append(run)
+    for key, runs in groups.items():
         hours = [run["gpu_hours"] for run in runs]
         cost = "?" if None in hours else f"{sum(hours):,.1f}"
-        seeds = ranges([run["seed"] for run in runs])
-        table.add_row(method, model, task, regime, seeds, str(steps), f"{gpus:g}", f"{cpus:g}", cost)
+        table.add_row(*map(_cell, key), ranges([run["seed"] for run in runs]), cost)
     return table
+
+
+def shared_of(plan: Mapping[str, Any]) -> str:
+    """Return what all runs of a plan have in common, on one line."""
+    return "each run: " + ", ".join(
+        f"{_SIZE[name]} {value}" if name in _TEXTS else f"{_cell(value)} {_SIZE[name]}"
+        for name, value in _shared(plan).items()
+    )
+
+
+def _shared(plan: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: {run[name] for run in plan["runs"]} for name in _SIZE}
+    return {name: values.pop() for name, values in found.items() if len(values) == 1}
+
+
+def _cell(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

@@ -16,7 +16,7 @@ import psutil
 from tests.host.training import environment, read_lines, untimed
 
 METHODS, SEEDS = ("uniform", "difffilter", "static"), (0, 1)
-SIZE = ("trainer.total_training_steps=2", "trainer.save_freq=1", "launcher.backoff=1")
+SIZE = ("trainer.total_training_steps=2", "trainer.save_freq=1", "launcher.backoff=1", "launcher.max_concurrent=1")
 MARK = "DATAFLEX_TEST_RUNS_DIR"  # tells the processes of one sweep from those of others
 PATIENCE = 2400  # [s] no sweep of these tests takes longer
 

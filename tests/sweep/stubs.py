@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dataflex_rl.host.fleet import Fleet
+from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.launcher import Launcher
 from dataflex_rl.sweep.lock import held
@@ -81,5 +82,5 @@ def launch(
             planned, store, machines, settings, view, environment=dict(os.environ),
             command=command(planned.folder, body), check=check(planned.folder),
         )  # fmt: skip
-        code = launcher.launch(lock)
+        code = launcher.launch(lock, Interrupt())
     return code, out.getvalue(), store

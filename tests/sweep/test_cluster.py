@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
@@ -14,6 +15,7 @@ from ray.cluster_utils import Cluster
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.fleet import Fleet
+from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.commands import check_capacity
 from dataflex_rl.sweep.knobs import Knobs
 from tests.sweep.stubs import done_file, journal, launch, sweep
@@ -76,6 +78,22 @@ def test_what_fits_nowhere_is_refused_and_a_lost_machine_is_survived(
         assert log.split()[:2] == ["devices", "0,1,2,3,4,5,6,7"]
     finally:
         fleet.close()
+
+
+@pytest.mark.slow
+def test_a_plan_for_a_cluster_is_checked_against_it(
+    cluster: Callable[[int], tuple[Cluster, list[Any]]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machines, _ = cluster(1)
+    line = ["plan", "smoke_cpu", "method=uniform", "seed=0", f"runs_dir={tmp_path}", f"ray.address={machines.address}"]
+    assert main([*line, "launcher.gpus=8", "launcher.cpus=1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["resources"]["max_concurrent"] == 1
+    assert main([*line, "launcher.gpus=9", "launcher.cpus=1"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert (
+        f"needs 9 GPUs and 1 CPUs on one machine, but the largest of the cluster at {machines.address} has 8" in error
+    )
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dataflex_rl.host.fleet import Fleet
+from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.launcher import Launcher
 from dataflex_rl.sweep.lock import held
 from dataflex_rl.sweep.records import run_command
@@ -29,7 +30,7 @@ def test_a_run_is_started_as_it_was_planned(machines: Fleet, tmp_path: Path) -> 
             command=lambda run: [*run_command(run), "dry_run=json"],
             check=lambda run: None if store.log_of(run).exists() else "not yet",
         )  # fmt: skip
-        assert launcher.launch(lock) == 0, out.getvalue()
+        assert launcher.launch(lock, Interrupt()) == 0, out.getvalue()
     for run in planned.runs:
         text = store.log_of(run).read_text()
         plan = json.loads(text[text.index("{") :])

@@ -143,7 +143,8 @@ def test_cancel_ends_in_order_and_the_next_launch_continues(machines: Fleet, tmp
     code, out, store = launch(planned, machines, body, max_concurrent=1)
     thread.join()
     assert code == 130
-    assert "cancelled: ending 1 running runs; the same command continues" in out
+    assert "cancelled: ending 1 running runs\n" in out
+    assert out.endswith("cancelled; the same command continues the sweep\n")
     states = {Path(key).parts[-2]: fate.state for key, fate in store.read_fates().items()}
     assert states == {"a": "done", "b": "interrupted"}
     (tmp_path / "go").touch()

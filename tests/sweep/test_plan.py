@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -128,6 +129,18 @@ def test_the_last_of_two_settings_counts() -> None:
         (["method=ar"], "has no run of its control uniform"),
         (["method=uniform,reward_gap"], "has no run of its control static"),
         (["method=uniform,nosuch"], "nosuch"),
+        (["method="], "method=: wanted names of methods"),
+        (["method=uniform,,ar"], "method=uniform,,ar: wanted names of methods"),
+        (["new_sweep=a/b"], "sweep='a/b': wanted letters, digits"),
+        (["new_sweep="], "sweep='': wanted letters, digits"),
+        (["sweep=.."], "sweep='..': wanted letters, digits"),
+        (["seed="], "seed"),
+        (["seed=-1"], "seed"),
+        (["seed=a"], "seed"),
+        (["seed=0-"], "'0-' is no seed"),
+        (["seed=0-3,2"], "seed 2 is named twice"),
+        (["seed=0-4000000000"], "the range 0-4000000000 names more than 10,000 seeds"),
+        (["seed=99999999999"], "0 to 4294967295"),
         (["seed=5-2"], "the range 5-2 runs backwards"),
         (["seed=1,1"], "seed 1 is named twice"),
         (["launcher.retires=1"], "unknown launcher setting 'retires'"),
@@ -164,6 +177,49 @@ def test_several_seeds_and_m_on_the_command_of_a_run(tmp_path: Path, capsys: pyt
     assert [run["run_dir"] for run in runs] == [f"{tmp_path}/default/tiny-toy3/ar/seed_{seed}" for seed in (0, 3)]
     assert "runs backwards" in refused(capsys, "seed=5-2", entry=run_main)
     assert "named twice" in refused(capsys, "seed=0,0", entry=run_main)
+
+
+def test_new_sweep_names_single_runs_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_main(["method=ar", "new_sweep=mine", f"runs_dir={tmp_path}", "dry_run=json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run_dir"] == f"{tmp_path}/mine/tiny-toy3/ar/seed_0"
+
+
+@pytest.mark.parametrize(
+    ("methods", "warned"), [("uniform,ar", ""), ("difffilter,ar", "uniform"), ("uniform,reward_gap", "static")]
+)
+def test_runs_without_a_sweep_file_may_lack_their_control(
+    tmp_path: Path, methods: str, warned: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(["-m", f"method={methods}", f"runs_dir={tmp_path}", "dry_run=json"]) == 0
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)["runs"]) == 2
+    wanted = f"warning: no run of the control {warned} is among the methods: nothing can be paired\n"
+    assert captured.err == (wanted if warned else "")
+
+
+def test_chosen_methods_need_only_their_own_control(tmp_path: Path) -> None:
+    plan, _ = plan_file("smoke_cpu", ["method=uniform,difffilter", "seed=0", f"runs_dir={tmp_path}"])
+    assert [run.method for run in plan.runs] == ["uniform", "difffilter"]
+
+
+@pytest.mark.parametrize("name", ["mine", "paper_qwen7b"])
+def test_a_plan_fits_80_columns(
+    file: str, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = [file] if name == "mine" else [name, "method=uniform,reward_gap,static"]
+    assert main(["plan", *words, f"runs_dir={tmp_path}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(len(line) <= 80 for line in lines if not line.startswith(("records: ", "tables: "))), lines
+    text = "\n".join(lines)
+    if name == "mine":
+        assert re.search(r"│ uniform +│ data25 +│ 0-1 +│ +0\.0 │", text)
+        assert "each run: model tiny, task toy3, 3 steps, 0 GPUs, 2 CPUs" in text
+        assert "warning" not in text
+    else:
+        assert re.search(r"│ reward_gap +│ 0-11 +│ +481\.7 │", text)
+        assert "each run: model qwen2_5_7b, task multidomain3, regime full, 300 steps, 8 GPUs" in text
+        assert "warning: not checked against a cluster: give ray.address=" in text
 
 
 def test_a_changed_configuration_under_the_same_name_is_refused(small: str, tmp_path: Path) -> None:

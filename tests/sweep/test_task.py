@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
+import threading
 from pathlib import Path
 
 import psutil
@@ -56,6 +58,19 @@ def test_nothing_of_an_attempt_is_left(tmp_path: Path, rest: str) -> None:
     if "sleep" in rest:
         assert outcome.error == "took longer than launcher.timeout=2 s"
         assert 2.0 <= outcome.seconds < 10
+
+
+def test_a_second_interrupt_does_not_cut_the_end_short(tmp_path: Path) -> None:
+    """As in a terminal: Ctrl-C reaches the worker, and the launcher cancels it; the run takes its time to end."""
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + FAMILY.format(rest="time.sleep(600)")
+    timers = [threading.Timer(seconds, _thread.interrupt_main) for seconds in (2.0, 2.5, 3.0)]
+    for timer in timers:
+        timer.start()
+    outcome = execute(job(tmp_path, code, patience=2.0))
+    assert (outcome.code, outcome.error) == (130, "interrupted")
+    assert 4.0 <= outcome.seconds < 10  # ended by force after its patience
+    pid = int((tmp_path / "log").read_text().split()[1])
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 def test_a_run_finds_no_way_into_the_outer_ray(tmp_path: Path) -> None:

@@ -1,0 +1,111 @@
+"""Broken files of a sweep's own folder, and folders that cannot be had: one line each, exit code 2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.sweep.__main__ import main
+from dataflex_rl.sweep.store import Fate, Store
+from tests.sweep.stubs import sweep
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from dataflex_rl.sweep.lock import take
+take(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """The folder of a launched sweep of two runs."""
+    found = Store(tmp_path / "mine", every=0.0).create()
+    found.write_plan(sweep(tmp_path / "mine", ["a", "b"], 1))
+    found.write_fates({"x": Fate()})
+    return found
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(list(arguments)) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    return error
+
+
+@pytest.mark.parametrize("command", ["status", "audit", "cancel"])
+@pytest.mark.parametrize("content", ['{"sweep": "mine", "ru', "", "[]", "{}", '{"sweep": "x", "runs": [{"seed": 1}]}'])
+def test_a_broken_plan_is_named_with_what_to_do(
+    store: Store, command: str, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (store.path / "plan.json").write_text(content)
+    error = refused(capsys, command, str(store.path.parent))
+    assert f"sweep {store.path.parent}: .sweep/plan.json is broken (" in error
+    assert "remove it: launch writes it anew" in error
+    with pytest.raises(ConfigError, match=r"plan\.json is broken"):
+        store.write_plan(sweep(store.path.parent, ["a"], 1))
+    (store.path / "plan.json").unlink()
+    store.write_plan(sweep(store.path.parent, ["a"], 1))
+    assert len(store.read_plan()["runs"]) == 1
+
+
+@pytest.mark.parametrize("content", ['{"x": {"state": "do', "[]", '{"x": {"stat": "done"}}', '{"x": 1}'])
+def test_a_broken_state_is_named_with_what_to_do(
+    store: Store, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (store.path / "state.json").write_text(content)
+    assert ".sweep/state.json is broken (" in refused(capsys, "status", str(store.path.parent))
+    (store.path / "state.json").unlink()
+    assert main(["status", str(store.path.parent)]) == 0
+
+
+def test_a_torn_line_of_attempts_ends_before_the_next(store: Store) -> None:
+    path = store.path / "attempts.jsonl"
+    store.add_attempt(run="a", attempt=1)
+    with path.open("a") as file:
+        file.write('{"run": "b", "att')
+    store.add_attempt(run="c", attempt=1)
+    lines = path.read_text().splitlines()
+    assert [lines[0], lines[2]] == [json.dumps({"run": run, "attempt": 1}) for run in "ac"]
+    assert store.problem is None
+
+
+def test_broken_results_of_an_audit_are_written_anew(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("ledger.json", "audit.json"):
+        (store.path / name).write_text('{"a')
+    assert main(["audit", str(store.path.parent)]) == 0
+    assert json.loads((store.path / "ledger.json").read_text())["a"]["runs"] == 0
+
+
+def test_a_second_launcher_is_refused(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = subprocess.Popen([sys.executable, "-c", HOLD, str(store.lock)], stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "held\n"
+    line = ["launch", "smoke_cpu", "method=uniform", "seed=0", "new_sweep=mine", f"runs_dir={tmp_path}"]
+    assert f"is being launched by process {other.pid} on" in refused(capsys, *line)
+    other.kill()
+    other.communicate()
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["launch", "smoke_cpu", "method=uniform", "seed=0"]
+    assert "runs_dir=" in refused(capsys, *line, "runs_dir=/proc/runs")
+    (tmp_path / "smoke_cpu").write_text("a file where the folder should be")
+    assert "cannot" in refused(capsys, *line, f"runs_dir={tmp_path}")
+    (tmp_path / "smoke_cpu").unlink()
+    (tmp_path / "smoke_cpu").mkdir()
+    (tmp_path / "smoke_cpu/.sweep").symlink_to("/proc/self")  # a folder in which nothing can be made
+    assert "cannot" in refused(capsys, *line, f"runs_dir={tmp_path}")
+
+
+def test_a_later_plan_adds_to_an_earlier_one(store: Store) -> None:
+    store.write_plan(sweep(store.path.parent, ["c"], 1))
+    assert [run["method"] for run in store.read_plan()["runs"]] == ["a", "b", "c"]
