@@ -156,7 +156,11 @@ def _estimate(settings: Mapping[str, Any]) -> Estimate:
     for key, value in settings.items():
         if key not in _ESTIMATE:
             raise unknown("estimate", key, _ESTIMATE)
-        numbers: Sequence[Any] = list(value.values()) if isinstance(value, dict) else [value]
-        if not all(isinstance(n, int | float) and not isinstance(n, bool) and n > 0 for n in numbers):
-            raise ConfigError(f"estimate.{key}={value!r}: wanted numbers above 0")
+        by_model = key == "tokens_per_gpu_second"
+        numbers: Sequence[Any] = list(value.values()) if by_model and isinstance(value, dict) else [value]
+        if not all(isinstance(n, int | float) and not isinstance(n, bool) and n > 0 for n in numbers) or (
+            by_model and not isinstance(value, dict)
+        ):
+            wanted = "a number above 0 for each model" if by_model else "a number above 0"
+            raise ConfigError(f"estimate.{key}={value!r}: wanted {wanted}")
     return Estimate(**settings)

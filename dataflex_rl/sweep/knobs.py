@@ -47,6 +47,8 @@ class Knobs:
             self._check(name, int, "an integer", 1 if name == "max_concurrent" else 0)
         for name in ("cpus", "gpus", "timeout", "backoff", "patience"):
             self._check(name, (int, float), "a number", 0)
+        if self.address is not None and not isinstance(self.address, str):
+            raise ConfigError(f"ray.address={self.address!r}: wanted the address of a Ray cluster, or null")
         if self.timeout == 0:
             raise ConfigError(f"{_PREFIX}timeout=0: wanted more than 0 [s], or null for no bound")
         if not isinstance(self.fail_fast, bool):

@@ -50,7 +50,17 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         ("[uniform, ar]", "uniform", "methods='uniform': wanted a list"),
         ("name: mine", "name: a/b", "name='a/b'"),
         ("vary: [[regime.label_noise=0.2]", "vary: [regime.label_noise=0.2", "wanted a list of lists"),
-        ("response_tokens: 100", "response_tokens: -1", "estimate.response_tokens=-1: wanted numbers above 0"),
+        ("response_tokens: 100", "response_tokens: -1", "estimate.response_tokens=-1: wanted a number above 0"),
+        (
+            "response_tokens: 100",
+            "response_tokens: {a: 1}",
+            "response_tokens={'a': 1}: wanted a number",
+        ),
+        ("{tiny: 10}", "10", "estimate.tokens_per_gpu_second=10: wanted a number above 0 for each model"),
+        ("[uniform, ar]", "[]", "lacks methods"),
+        ("[uniform, ar]", "[1]", "methods=[1]: wanted a list of texts"),
+        ("seeds: 0-2", "seeds: []", "lacks seeds"),
+        ("claim:", "1:", "unknown sweep key 1"),
         ("response_tokens", "answer_tokens", "unknown estimate 'answer_tokens'"),
         ("{address:", "{adress:", "unknown ray setting 'adress'; known: address"),
         ("name: mine", "- x", "cannot be read"),
@@ -118,6 +128,7 @@ def test_settings_are_split_from_the_overrides() -> None:
         ("launcher.backoff=soon", "launcher.backoff='soon': wanted a number >= 0"),
         ("launcher.fail_fast=1", "launcher.fail_fast=1: wanted true or false"),
         ("launcher.cpus=[", "cannot be read as a value"),
+        ("launcher.address=5", "ray.address=5: wanted the address"),
     ],
 )
 def test_settings_out_of_range_are_named(argument: str, said: str) -> None:
