@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Protocol
@@ -16,6 +17,7 @@ from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.task import FAILED, INTERRUPTED, Job, Outcome, execute
 
+_LISTENS = 10.0  # [s] in which a cluster must accept a connection
 _OBJECTS = 100 * 1024**2  # [bytes] a local instance holds outcomes only
 
 
@@ -48,6 +50,7 @@ class Fleet:
             count = max(os.cpu_count() or 1, math.ceil(cpus))
             ray.init(address="local", num_cpus=count, include_dashboard=False, object_store_memory=_OBJECTS, **quiet)
         else:
+            _check_reachable(address)
             try:
                 ray.init(address=address, **quiet)
             except (ConnectionError, ValueError, RuntimeError) as error:
@@ -82,6 +85,19 @@ class Fleet:
     def close(self) -> None:
         """Leave the cluster; a local instance ends."""
         ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Refuse a HOST:PORT where nothing listens; Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon:  # auto and the like: Ray looks it up
+        return
+    if not port.isdecimal() or int(port) > 65535:
+        raise ConfigError(f"ray.address={address}: wanted HOST:PORT or auto")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_LISTENS).close()
+    except OSError as error:
+        raise ConfigError(f"ray.address={address}: no Ray cluster there ({error.strerror or error})") from None
 
 
 def end_children() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,23 @@ def test_a_second_launcher_is_refused(store: Store, tmp_path: Path, capsys: pyte
     assert f"is being launched by process {other.pid} on" in refused(capsys, *line)
     other.kill()
     other.communicate()
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:9", "no Ray cluster there (Connection refused)"),
+        ("nosuch.invalid:6379", "no Ray cluster there ("),
+        ("localhost:x", "wanted HOST:PORT or auto"),
+    ],
+)
+def test_an_address_without_a_cluster_is_refused_at_once(
+    tmp_path: Path, address: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin = time.monotonic()
+    line = ["plan", "smoke_cpu", "method=uniform", "seed=0", f"runs_dir={tmp_path}", f"ray.address={address}"]
+    assert f"ray.address={address}: {said}" in refused(capsys, *line)
+    assert time.monotonic() - begin < 60
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
