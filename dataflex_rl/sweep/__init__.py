@@ -7,6 +7,7 @@
 - store: the sweep's own folder, `<runs_dir>/<sweep>/.sweep/`
 - lock: one launcher per sweep, by heartbeat
 - (dataflex_rl.host.task: one attempt at one run, a child process that ends as a whole; fleet: the outer Ray cluster)
+- interrupt: Ctrl-C and SIGTERM, noted where something has to end in order
 - launcher: which run starts next, what becomes of one that ended
 - view: the live table, or plain lines
 - overview: done, running, failed, time left, per method
