@@ -21,6 +21,7 @@ from dataflex_rl.rewards.boxed import last_box
 
 INSTRUCTION = "Think step by step and end with 'The answer is (X)', where X is the letter of the correct option."
 BRIEF = "Reply with one line: 'The answer is (X)', where X is the letter of the correct option."
+EXAMPLE = ("Which element has the symbol H?\n(A) helium\n(B) hydrogen\n(C) carbon\n(D) iron", "The answer is (B)")
 LETTERS = "ABCDEFGHIJ"
 
 _WRAP = r"[\s*_$\"'`]{0,12}"  # emphasis and quotes around an answer; bounded, so that matching stays linear

@@ -24,6 +24,11 @@ BRIEF = (
     "Reply with one line that starts with 'Final answer:' and gives the role of every person, in the form "
     "'NAME is a knight' or 'NAME is a knave', separated by commas."
 )
+EXAMPLE = (  # a question and its brief answer
+    'Knights always tell the truth, and knaves always lie. You meet 2 inhabitants: Ann, and Bob. Ann said: "Both of us '
+    'are knaves". So who is a knight and who is a knave?',
+    "Final answer: Ann is a knave, Bob is a knight",
+)
 _MAX_ANSWER = 4000  # characters read after the marker
 _MARKER = re.compile(
     r"final\s{1,3}answer|conclusion\s?\**\s?:|^[^\w\n]{0,8}answer\s?\**\s?:|<answer>|\\boxed\s?\{", re.I | re.M

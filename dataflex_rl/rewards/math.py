@@ -16,6 +16,7 @@ from dataflex_rl.rewards.symbolic import comparer
 
 INSTRUCTION = "Reason step by step and put the final answer within \\boxed{}."
 BRIEF = "Reply with the final answer only, within \\boxed{}."
+EXAMPLE = ("What is 4 + 3?", "\\boxed{7}")  # a question and its brief answer
 _MAX_DIGITS = 60  # of a number that is compared exactly here
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:q?quad|thinspace|left|right)(?![A-Za-z])|[\s~$]")
 _TEXT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|textrm|operatorname)\{([^{}]*)\}")

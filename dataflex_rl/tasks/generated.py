@@ -10,7 +10,7 @@ from typing import Any
 
 from dataflex_rl.errors import ConfigError
 
-VERSION = 3  # raise it with any change of the problems: caches are keyed by it
+VERSION = 4  # raise it with any change of the problems: caches are keyed by it
 _CHUNK = 500  # entries per data set: some generators prepare all of one at once
 _HELD_OUT = 5  # one question in five is kept for evaluation
 

@@ -1,6 +1,6 @@
 """One problem with its gold answer, and the parquet files of many.
 
-A prompt is the question and the instruction of its verifier, so every prompt states the answer format that is graded.
+A prompt ends with the question and the instruction of its verifier, so each states the answer format that is graded.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Item:
     question: without the instruction that states the answer format.
     difficulty: grade from 1, 0 where the source has none.
     max_new_tokens: limit of an evaluated response [tokens]; None: the run's own.
-    brief: ask for the answer alone, for models and budgets too small to reason in text.
+    brief: ask for the answer alone and show one example, for models and budgets too small to reason in text.
     """
 
     source: str
@@ -61,10 +61,18 @@ class Item:
     brief: bool = False
 
 
-def prompt_of(item: Item) -> str:
-    """Return the user message: the question, then how to answer it."""
+def prompt_of(item: Item) -> list[dict[str, str]]:
+    """Return the messages: the question, then how to answer it; of a brief item after a worked example."""
     module = verifier(item.source)
-    return f"{item.question.strip()}\n\n{module.BRIEF if item.brief else module.INSTRUCTION}"
+    if not item.brief:
+        return [_asked(item.question, module.INSTRUCTION)]
+    question, answer = module.EXAMPLE
+    example = [_asked(question, module.BRIEF), {"role": "assistant", "content": answer}]
+    return [*example, _asked(item.question, module.BRIEF)]
+
+
+def _asked(question: str, instruction: str) -> dict[str, str]:
+    return {"role": "user", "content": f"{question.strip()}\n\n{instruction}"}
 
 
 def content_id(*parts: str) -> str:
@@ -106,7 +114,7 @@ def to_row(item: Item, *, split: str, index: int) -> dict[str, Any]:
         "data_source": item.source,
         "domain": item.domain,
         "ability": item.domain,
-        "prompt": [{"role": "user", "content": prompt_of(item)}],
+        "prompt": prompt_of(item),
         "reward_model": {"style": "rule", "ground_truth": item.gold},
         "extra_info": {
             "split": split,
@@ -131,7 +139,7 @@ def read_items(path: Path) -> list[Item]:
     items = []
     for row in pq.read_table(path).to_pylist():
         info = row["extra_info"]
-        question, _, instruction = row["prompt"][0]["content"].rpartition("\n\n")
+        question, _, instruction = row["prompt"][-1]["content"].rpartition("\n\n")
         items.append(
             Item(
                 source=row["data_source"],

@@ -75,15 +75,19 @@ def start(runs_dir: Path, *overrides: str, module: str = "dataflex_rl.run") -> s
     )
 
 
-def finish(process: subprocess.Popen[str], record: Path) -> Finished:
-    """Wait for a run."""
-    out, _ = process.communicate(timeout=PATIENCE)
+def finish(process: subprocess.Popen[str], record: Path, patience: float = PATIENCE) -> Finished:
+    """Wait for a run; one that takes longer is ended, with all it started."""
+    try:
+        out, _ = process.communicate(timeout=patience)
+    except subprocess.TimeoutExpired:
+        kill(process, signal.SIGINT)
+        raise
     return Finished(process.returncode, out, record)
 
 
-def train(runs_dir: Path, record: str, *overrides: str) -> Finished:
+def train(runs_dir: Path, record: str, *overrides: str, patience: float = PATIENCE) -> Finished:
     """Run to the end; `record` is the folder below runs_dir."""
-    return finish(start(runs_dir, *overrides), runs_dir / record)
+    return finish(start(runs_dir, *overrides), runs_dir / record, patience)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from omegaconf import OmegaConf
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.rewards import choice
+from dataflex_rl.rewards import choice, knights, math
 from dataflex_rl.tasks.items import Item, check_items, prompt_of, read_items, to_row, write_items
 from dataflex_rl.tasks.options import with_options
 from dataflex_rl.tiny.tokenizer import build_tokenizer
@@ -21,15 +22,26 @@ LOGIC = Item(source="kk_hard", domain="logic", item_id="c", question="Who?", gol
 
 
 def test_a_prompt_states_the_format_its_verifier_reads() -> None:
-    assert prompt_of(SCIENCE) == f"Which?\n(A) x\n(B) y\n\n{choice.INSTRUCTION}"
-    assert "\\boxed{}" in prompt_of(MATH)
-    assert "'Final answer:'" in prompt_of(LOGIC)
-    assert prompt_of(replace(SCIENCE, brief=True)) == f"Which?\n(A) x\n(B) y\n\n{choice.BRIEF}"
+    assert prompt_of(SCIENCE) == [{"role": "user", "content": f"Which?\n(A) x\n(B) y\n\n{choice.INSTRUCTION}"}]
+    assert "\\boxed{}" in prompt_of(MATH)[0]["content"]
+    assert "'Final answer:'" in prompt_of(LOGIC)[0]["content"]
+
+
+def test_a_brief_prompt_shows_an_example_first() -> None:
+    example, answer, asked = prompt_of(replace(SCIENCE, brief=True))
+    assert asked == {"role": "user", "content": f"Which?\n(A) x\n(B) y\n\n{choice.BRIEF}"}
+    assert (example["role"], answer["role"]) == ("user", "assistant")
+    assert example["content"].endswith(choice.BRIEF)
+
+
+@pytest.mark.parametrize(("module", "gold"), [(math, "7"), (choice, "B"), (knights, "Ann is a knave, Bob is a knight")])
+def test_the_example_of_each_verifier_is_right_and_graded_as_such(module: Any, gold: str) -> None:
+    assert module.compute_score("text", module.EXAMPLE[1], gold)["score"] == 1.0
 
 
 def test_a_row_is_verls_schema_with_id_difficulty_and_limit() -> None:
     row = to_row(MATH, split="test", index=7)
-    assert row["prompt"] == [{"role": "user", "content": prompt_of(MATH)}]
+    assert row["prompt"] == prompt_of(MATH)
     assert (row["data_source"], row["domain"], row["reward_model"]["ground_truth"]) == ("math500", "math", "4")
     assert row["extra_info"] == {
         "split": "test", "index": 7, "item_id": "b", "difficulty": 0, "max_new_tokens": 8192
@@ -44,7 +56,7 @@ def test_a_file_comes_back_as_it_was_and_verl_reads_it(tmp_path: Path) -> None:
     dataset = RLHFDataset(data_files=str(file), tokenizer=build_tokenizer(), config=OmegaConf.create(config))
     rows = [dataset[i] for i in range(3)]
     assert [row["index"] for row in rows] == [3, 4, 5]
-    assert rows[1]["raw_prompt"] == [{"role": "user", "content": prompt_of(MATH)}]
+    assert rows[1]["raw_prompt"] == prompt_of(MATH)
     assert [row["extra_info"]["max_new_tokens"] for row in rows] == [None, 8192, None]
 
 
