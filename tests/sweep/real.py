@@ -16,7 +16,9 @@ import psutil
 from tests.host.training import environment, read_lines, untimed
 
 METHODS, SEEDS = ("uniform", "difffilter", "static"), (0, 1)
-SIZE = ("trainer.total_training_steps=2", "trainer.save_freq=1", "launcher.backoff=1", "launcher.max_concurrent=1")
+AT_ONCE = 2  # one run starts while the other computes
+LAUNCHER = ("launcher.cpus=1", f"launcher.max_concurrent={AT_ONCE}", "launcher.backoff=1")
+SIZE = ("trainer.total_training_steps=2", "trainer.save_freq=1", *LAUNCHER)
 MARK = "DATAFLEX_TEST_RUNS_DIR"  # tells the processes of one sweep from those of others
 PATIENCE = 2400  # [s] no sweep of these tests takes longer
 
@@ -61,14 +63,23 @@ def results(runs_dir: Path) -> dict[str, Any]:
     return found
 
 
+def processes(runs_dir: Path) -> list[tuple[psutil.Process, list[str]]]:
+    """Return the living processes of the sweeps of a folder, with their command lines."""
+    living = []
+    for found in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if found.environ().get(MARK) == str(runs_dir) and found.status() != psutil.STATUS_ZOMBIE:
+                living.append((found, found.cmdline()))
+    return living
+
+
 def descendant(process: subprocess.Popen[str], runs_dir: Path, wanted: Callable[[list[str]], bool]) -> psutil.Process:
     """Return a process of a started sweep by its command line, when it is there."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()[0]
-        for found in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if found.environ().get(MARK) == str(runs_dir) and wanted(found.cmdline()):
-                    return found
+        for found, words in processes(runs_dir):
+            if wanted(words):
+                return found
         time.sleep(0.1)
     raise AssertionError("the process did not appear")
