@@ -15,7 +15,7 @@ import pytest
 from analysis.load import load
 from dataflex_rl.sweep.store import Store
 from tests.host.training import environment, read_lines
-from tests.sweep.real import AT_ONCE, METHODS, SEEDS, descendant, finish, results, start, sweep
+from tests.sweep.real import AT_ONCE, METHODS, SEEDS, descendant, finish, processes, results, start, sweep
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +89,7 @@ def test_ctrl_c_ends_in_order_and_changes_nothing_in_the_end(undisturbed: Path, 
     assert results(tmp_path) == results(undisturbed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_a_kill_at_a_random_point_changes_nothing_in_the_end(undisturbed: Path, tmp_path: Path, victim: str) -> None:
     seconds = random.Random(f"kill {victim}").uniform(0, 20)
