@@ -120,6 +120,9 @@ def check_records(sweep: Sweep) -> None:
 
 def folder_of(name: str, arguments: Sequence[str]) -> Path:
     """Return the folder of a launched sweep: a folder that has one, else that of a sweep file under `runs_dir=`."""
+    wrong = [argument for argument in arguments if "=" not in argument]
+    if wrong:
+        raise ConfigError(f"{wrong[0]}: wanted KEY=VALUE; a launched sweep is named by new_sweep= and runs_dir=")
     path = Path(name).expanduser()
     if (path / FOLDER).is_dir():
         return path.resolve()

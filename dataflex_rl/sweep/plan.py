@@ -142,8 +142,12 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
 
 
 def refuse_own(arguments: Sequence[str]) -> None:
-    """Refuse settings that belong to one run only."""
+    """Refuse settings that belong to one run only, and options that are none."""
     for argument in arguments:
+        if argument.startswith("-") and not argument.startswith("--config-"):
+            raise ConfigError(
+                f"{argument}: no option of a sweep; wanted KEY=VALUE, --config-dir=..., or --json for a plan"
+            )
         key = argument.partition("=")[0]
         if key in _OWN:
             raise ConfigError(f"{argument}: not for several runs at once; {key}= belongs to a single run")

@@ -129,6 +129,7 @@ def test_the_last_of_two_settings_counts() -> None:
         (["method=ar"], "has no run of its control uniform"),
         (["method=uniform,reward_gap"], "has no run of its control static"),
         (["method=uniform,nosuch"], "nosuch"),
+        (["--dry"], "--dry: no option of a sweep"),
         (["method="], "method=: wanted names of methods"),
         (["method=uniform,,ar"], "method=uniform,,ar: wanted names of methods"),
         (["new_sweep=a/b"], "sweep='a/b': wanted letters, digits"),
@@ -161,6 +162,7 @@ def test_bad_commands_are_refused_in_one_line(tmp_path: Path, capsys: pytest.Cap
     assert "unknown command 'start'; known: audit, cancel" in refused(capsys, "start", "smoke_cpu")
     assert "unknown sweep 'smoke'" in refused(capsys, "plan", "smoke")
     assert "which sweep?" in refused(capsys, "plan")
+    assert "--all: wanted KEY=VALUE" in refused(capsys, "status", "smoke_cpu", "--all")
     assert "was never launched" in refused(capsys, "status", "smoke_cpu", f"runs_dir={tmp_path}")
     assert "was never launched" in refused(capsys, "cancel", "smoke_cpu", f"runs_dir={tmp_path}")
 
