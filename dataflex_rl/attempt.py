@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from dataflex_rl import record as rec
+from dataflex_rl.benchmarks.limits import item_limits
 from dataflex_rl.benchmarks.rates import flags
 from dataflex_rl.console import Console, Phase, follow
 from dataflex_rl.errors import ConfigError
@@ -159,13 +160,7 @@ class _Attempt:
             "regime": regime_name(self._config),
             "config_hash": rec.config_hash(resolved, _ignored(self._config, self._built)),
             "dataset_fingerprint": fingerprints[FILES[0]],
-            "evaluation_digest": rec.config_hash(
-                {
-                    "data": fingerprints[FILES[1]],
-                    "sampling": resolved["actor_rollout_ref"]["rollout"]["val_kwargs"],
-                    "response_length": data.max_response_length,
-                }
-            ),
+            "evaluation_digest": evaluation_digest(resolved, fingerprints[FILES[1]]),
             "git_revision": rec.git_revision(Path(__file__).parent),
             "model_path": self._built.get(MODEL, str(resolved["actor_rollout_ref"]["model"]["path"])),
         }
@@ -230,6 +225,14 @@ class _Attempt:
         self._mirror.stop()
         view.failed(error, self._record.log, since=since)
         return 1
+
+
+def evaluation_digest(resolved: Mapping[str, Any], data: str) -> str:
+    """Return the identity of what is measured: the data (their fingerprint), sampling, and each item's token limit."""
+    longest = resolved["data"]["max_response_length"]
+    limits = item_limits(resolved["data"]["val_files"], longest)
+    sampling = resolved["actor_rollout_ref"]["rollout"]["val_kwargs"]
+    return rec.config_hash({"data": data, "sampling": sampling, "response_length": longest, "limits": limits})
 
 
 def _fingerprint(files: Any, prompt_column: str) -> str:
