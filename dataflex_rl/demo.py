@@ -1,4 +1,12 @@
-"""`make demo`: train `uniform`, then `difffilter`, on the embedded model, and print what was gained."""
+"""`make demo`, `dataflex-rl demo`: train `uniform`, then `difffilter`, on the embedded model, and print the gain.
+
+    dataflex-rl demo [runs_dir=FOLDER] [seed=K] [KEY=VALUE ...]
+
+runs_dir: where the two records go (default: runs). seed: of both runs (default: 0). Every other setting of
+`dataflex-rl run` is passed on to both. Takes a few minutes; run again, it continues or shows what is done.
+
+Exit codes: those of the first run that fails, else 0.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +28,9 @@ METHODS = ("uniform", "difffilter")
 def main(argv: Sequence[str] | None = None) -> int:
     """Train the two methods with overrides (runs_dir=..., seed=...); returns the exit code of the first that fails."""
     overrides = list(sys.argv[1:] if argv is None else argv)
+    if any(argument in ("-h", "--help") for argument in overrides):
+        print(__doc__)
+        return 0
     settings = dict(item.split("=", 1) for item in overrides if "=" in item)
     runs, seed = Path(settings.get("runs_dir", "runs")), settings.get("seed", "0")
     seconds = {}
