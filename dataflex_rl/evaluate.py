@@ -14,24 +14,24 @@ Exit codes: 0 done, 1 the evaluation failed, 2 refused, 130 interrupted.
 
 from __future__ import annotations
 
-import os
 import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
+from rich.table import Table
 
 from dataflex_rl import record as rec
 from dataflex_rl.benchmarks.rates import flags
-from dataflex_rl.console import result_table
+from dataflex_rl.compose import choices, compose_and, neighbours
+from dataflex_rl.console import domain_scores
 from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.paths import shipped
-from dataflex_rl.record.evaluation import read_items
+from dataflex_rl.record.evaluation import PHASES, read_items
+from dataflex_rl.shape import check_shape
 from dataflex_rl.sources import build_sources, check_files, place_sources, to_build
 from dataflex_rl.supervise import TrainingProcess, child_environment
 
@@ -54,11 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2
-    warnings.filterwarnings("ignore", message=".* engine is not available.*")
-    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     try:
         return evaluate(arguments)
-    except (ConfigError, rec.RecordError, HydraException, OmegaConfBaseException) as error:
+    except (ConfigError, rec.RecordError, OmegaConfBaseException) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
 
@@ -79,6 +77,7 @@ def evaluate(arguments: Sequence[str]) -> int:
     if target.record is None:
         return _fresh(target, ours.get("out"))
     config = of_record(target, settings)
+    check_shape(config, {})
     default = target.record / "evaluations" / f"{config.get('benchmark_name', 'none')}-step_{target.step}"
     return measure(config, Path(ours.get("out") or default), target)
 
@@ -128,32 +127,27 @@ def of_record(target: Target, settings: Sequence[str]) -> DictConfig:
     assert values is not None, "the caller looked"
     config = OmegaConf.create(values)
     for setting in settings:
-        key, equals, value = setting.partition("=")
+        key, _, value = setting.partition("=")
         if key == "model":
             if value != config.model_name:
                 raise ConfigError(f"model={value}: the run trained {config.model_name}; leave model= out")
         elif key == "benchmark":
             config = DictConfig(OmegaConf.merge(config, _benchmark(value)))
-        elif not equals or OmegaConf.select(config, key, default=_ABSENT) is _ABSENT:
-            raise ConfigError(f"setting {setting!r}: the run's configuration has no such key")
+        elif beside := neighbours(config, key):
+            raise ConfigError(f"unknown setting {key!r} of the run; {beside}")
         else:
             config.merge_with_dotlist([setting])
     return config
 
 
-_ABSENT = object()
-
-
 def _benchmark(name: str) -> DictConfig:
-    file = shipped("conf") / "benchmark" / f"{name}.yaml"
-    if not file.is_file():
-        raise unknown("benchmark", name, (path.stem for path in file.parent.glob("*.yaml")))
-    return DictConfig(OmegaConf.load(file))
+    if name not in choices("benchmark"):
+        raise unknown("benchmark", name, choices("benchmark"))
+    return DictConfig(OmegaConf.load(shipped("conf") / "benchmark" / f"{name}.yaml"))
 
 
 def _fresh(target: Target, out: str | None) -> int:
     """Compose a configuration and measure its model, or a checkpoint that lies outside of a record."""
-    from dataflex_rl.run import compose_and
 
     def job(config: DictConfig) -> int:
         from dataflex_rl.host.validate import validate
@@ -161,7 +155,8 @@ def _fresh(target: Target, out: str | None) -> int:
 
         settle(config)
         validate(config)
-        names = (config.model_name, config.get("benchmark_name", "none"), f"step_{target.step}")
+        benchmark = config.get("benchmark_name", "none")
+        names = (config.model_name, config.task_name if benchmark == "none" else benchmark, f"step_{target.step}")
         default = Path(config.runs_dir).expanduser().resolve() / "evaluations" / "-".join(names)
         return measure(config, Path(out) if out else default, target)
 
@@ -222,7 +217,12 @@ def show(result: dict[str, Any], record: rec.RunRecord) -> None:
     """Print the counts, what distorts them, and where they are."""
     from rich.console import Console
 
-    Console(highlight=False).print(result_table(result))
+    phases = {phase for entry in result["benchmarks"].values() for phase in entry if phase in PHASES}
+    for phase in sorted(phases):
+        table = Table("domain", f"{phase} model", title="validation accuracy [percent]", title_justify="left")
+        for domain, score in domain_scores(result, phase).items():
+            table.add_row(domain, "missing" if score is None else f"{100 * score:.1f}")
+        Console(highlight=False).print(table)
     for line in flags(read_items(record)):
         print(f"note: {line}")
     print(f"result: {record.eval}")

@@ -9,7 +9,7 @@ Settings, as KEY=VALUE:
 
 - task or benchmark: one of them
 - source: hub, or a folder with a file or folder per dataset, or one file
-- out: a folder; default: where `prepared:NAME` looks
+- out: a folder; default: where the configuration of that name looks
 - seed: of the order of prompts and options
 - against: benchmarks whose overlap is removed: paper12, text12, one of the twelve, or none
 - prompts, held_out: per domain, of the multidomain tasks; train_size, val_size: of text3
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.embedded import data_root
+from dataflex_rl.embedded import BUILT, TRAIN, VAL, data_root
 from dataflex_rl.errors import ConfigError, unknown
 
 _NUMBERS = ("seed", "prompts", "held_out", "train_size", "val_size")
@@ -117,9 +117,10 @@ def run(request: Request) -> list[tuple[Path, Any]]:
 def _benchmark(request: Request, name: str) -> list[tuple[Path, Any]]:
     from dataflex_rl.benchmarks import paper12, text12
 
-    root = request.out or data_root()
+    _check_benchmark("benchmark", name)
     if name == text12.SET:
-        return [(root / name, text12.prepare(root / name))]
+        return [(request.out, text12.prepare(request.out))] if request.out else [_built(name, VAL)]
+    root = request.out or data_root()
     each = list(dict.fromkeys((*paper12.names(name), name)))  # of a set: every member alone, then all together
     written = []
     for member in each:
@@ -149,10 +150,30 @@ def _multidomain(request: Request, task: str) -> list[tuple[Path, Any]]:
 def _text3(request: Request) -> list[tuple[Path, Any]]:
     from dataflex_rl.tasks import text3
 
+    if request == Request(task="text3"):
+        return [_built("text3", TRAIN)]
     sizes = {"train_size": request.train_size, "val_size": request.val_size}
     knobs = text3.Text3Knobs(seed=request.seed, **{name: size for name, size in sizes.items() if size is not None})
     folder = request.out or data_root() / "text3"
     return [(folder, {"overlap": text3.prepare(folder, knobs, _against(request.against or "text12"))})]
+
+
+def _built(name: str, key: str) -> tuple[Path, Any]:
+    """Build what `build:NAME` stands for; return its folder and what its card says."""
+    source = BUILT[name]
+    if not source.ready():
+        source.make(True)
+    folder = source.places()[key].parent
+    return folder, json.loads((folder / "card.json").read_text(encoding="utf-8"))
+
+
+def _check_benchmark(kind: str, name: str, *more: str) -> None:
+    from dataflex_rl.benchmarks import paper12, text12
+    from dataflex_rl.benchmarks.specs import BENCHMARKS
+
+    known = (paper12.SET, text12.SET, *BENCHMARKS, *more)
+    if name not in known:
+        raise unknown(kind, name, known)
 
 
 def _against(name: str) -> list[Any]:
@@ -163,7 +184,7 @@ def _against(name: str) -> list[Any]:
     loaders: dict[str, Callable[[], list[Any]]] = {"none": list, text12.SET: text12.items}
     if name in loaders:
         return loaders[name]()
-    paper12.names(name)
+    _check_benchmark("against", name, "none")
     file = data_root() / name / paper12.FILE
     if not file.is_file():
         raise ConfigError(

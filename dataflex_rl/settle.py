@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from dataflex_rl.compose import changed
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.memory import memory_warnings
 from dataflex_rl.mix_checks import settle_mixer
 from dataflex_rl.naming import check_name, method_name
 from dataflex_rl.plain import plain
@@ -16,7 +19,7 @@ from dataflex_rl.policy import Policy, split_block
 from dataflex_rl.record import check_writable, record_path
 from dataflex_rl.regime import regime_name
 from dataflex_rl.seeding import parse_seed
-from dataflex_rl.sources import check_batches, check_files, check_model, is_ready, to_build
+from dataflex_rl.sources import check_batches, check_files, check_model, missing, to_build
 from dataflex_rl.wandb_log import mode_of
 
 
@@ -43,14 +46,18 @@ class Plan:
     model_path: str
     train_files: str
     to_prepare: list[str]
+    changed: list[str]
+    warnings: list[str]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain data."""
         return asdict(self)
 
 
-def settle(config: DictConfig) -> Plan:
+def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
     """Check the configuration without verl, fill in names and the record's folder, and return the plan.
+
+    The arguments are those the configuration was composed from; the plan shows which settings they change.
 
     Raises:
         ConfigError: anything that would make the run wrong or impossible.
@@ -81,18 +88,17 @@ def settle(config: DictConfig) -> Plan:
     check_files(config)
     settle_mixer(config, mixer_block)
     check_writable(config.runs_dir, create=not config.dry_run)
-    plan = make_plan(config, block)
+    plan = make_plan(config, block, changed(arguments))
     check_batches(config)
     return plan
 
 
-def make_plan(config: DictConfig, block: dict[str, Any]) -> Plan:
-    """Return the plan of a settled configuration."""
+def make_plan(config: DictConfig, block: dict[str, Any], changes: Sequence[str] = ()) -> Plan:
+    """Return the plan of a settled configuration; changes: the settings that the user gave."""
     steps = _count(config, "trainer.total_training_steps", "steps")
     per_step = _count(config, "data.train_batch_size", "prompts")
     group = _count(config, "actor_rollout_ref.rollout.n", "responses per prompt")
     longest = sum(_count(config, f"data.max_{part}_length", "tokens") for part in ("prompt", "response"))
-    builds = to_build(config)
     names = {part: str((block.get(part) or {}).get("name") or "none") for part in ("scorer", "actuator", "mixer")}
     if block.get("chain"):
         names["scorer"] = " > ".join(str((link.get("scorer") or {}).get("name")) for link in block["chain"])
@@ -114,7 +120,9 @@ def make_plan(config: DictConfig, block: dict[str, Any]) -> Plan:
         run_dir=config.run_dir,
         model_path=str(config.actor_rollout_ref.model.path),
         train_files=str(config.data.train_files),
-        to_prepare=[] if is_ready(builds) else sorted(set(builds.values())),
+        to_prepare=missing(to_build(config)),
+        changed=list(changes),
+        warnings=memory_warnings(config),
     )
 
 

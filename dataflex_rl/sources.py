@@ -16,7 +16,7 @@ from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.seeding import prompt_key
 
 __all__ = [
-    "FILES", "MODEL", "build_sources", "check_batches", "check_files", "check_model", "is_named", "is_ready",
+    "FILES", "MODEL", "build_sources", "check_batches", "check_files", "check_model", "is_named", "missing",
     "place_sources", "source_of", "to_build",
 ]  # fmt: skip
 FILES = (TRAIN, VAL)
@@ -69,9 +69,9 @@ def build_sources(names: Mapping[str, str], *, progress: bool) -> None:
             source.make(progress)
 
 
-def is_ready(names: Mapping[str, str]) -> bool:
-    """Return whether every source is there."""
-    return all(source_of(key, name).ready() for key, name in names.items())
+def missing(names: Mapping[str, str]) -> list[str]:
+    """Return the names of the sources that are not there yet, sorted."""
+    return sorted({name for key, name in names.items() if not source_of(key, name).ready()})
 
 
 def place_sources(config: DictConfig) -> None:

@@ -26,9 +26,6 @@ def validate(config: DictConfig) -> None:
     """
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        from verl.trainer.ppo.utils import need_critic, need_reference_policy
-        from verl.utils.config import omega_conf_to_dataclass, validate_config
-
         from dataflex_rl.host.mix_feed import check_mixer
         from dataflex_rl.host.policy_step import host_facts
         from dataflex_rl.mixers.config import parse_mixer
@@ -44,9 +41,7 @@ def validate(config: DictConfig) -> None:
             mixing = parse_mixer(mixer_block)
             if mixing is not None:
                 check_mixer(mixing, host_facts(copy))
-            copy.critic.model = None  # verl would load it here, tokenizer and all
-            validate_config(copy, need_reference_policy(copy), need_critic(copy))
-            omega_conf_to_dataclass(copy.actor_rollout_ref.rollout)
+            _ask_verl(copy)
         except ConfigError:
             raise
         except (
@@ -55,6 +50,19 @@ def validate(config: DictConfig) -> None:
             cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
             line = (str(cause).strip() or type(cause).__name__).splitlines()[0]
             raise ConfigError(f"verl refuses the configuration: {line}") from error
+
+
+def _ask_verl(config: DictConfig) -> None:
+    """Run verl's own checks of a configuration, which is changed."""
+    from verl.trainer.ppo.utils import need_critic, need_reference_policy
+    from verl.utils.config import omega_conf_to_dataclass, validate_config
+
+    config.critic.model = None  # verl would load it here, tokenizer and all
+    try:
+        validate_config(config, need_reference_policy(config), need_critic(config))
+        omega_conf_to_dataclass(config.actor_rollout_ref.rollout)
+    except AttributeError as error:  # verl looks into a block before it checks that there is one
+        raise ConfigError(f"verl refuses the configuration: a block that it reads is none ({error})") from error
 
 
 def _check_trainer(mode: str, policy: Policy) -> None:

@@ -13,6 +13,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.paths import shipped
 
 _GROUP = "model="
+_PATH = "actor_rollout_ref.model.path"
 _TEMPLATE = "actor_rollout_ref.model.custom_chat_template"
 _TEMPLATE_OF = "llama3_1_8b"  # the model whose stated template a folder without one gets
 
@@ -24,13 +25,15 @@ def with_local_model(arguments: Sequence[str]) -> list[str]:
     template gets the one stated in `conf/model/llama3_1_8b.yaml`, unless the arguments set one.
 
     Raises:
-        ConfigError: a path that is no folder, or a folder without config.json.
+        ConfigError: a path that is no folder, a folder without config.json, or `model=local` without its path.
     """
     result: list[str] = []
     for argument in arguments:
         value = argument.removeprefix(_GROUP)
         named = not argument.startswith(_GROUP) or not re.search(r"[/~]|^\.", value)
         result += [argument] if named else _spelled_out(Path(value).expanduser(), arguments)
+    if f"{_GROUP}local" in arguments and not any(argument.startswith(f"{_PATH}=") for argument in arguments):
+        raise ConfigError(f"{_GROUP}local stands for a folder; wanted {_GROUP}path/to/folder")
     return result
 
 
@@ -39,7 +42,7 @@ def _spelled_out(folder: Path, arguments: Sequence[str]) -> list[str]:
         known = ", ".join(sorted(path.stem for path in (shipped("conf") / "model").glob("*.yaml")))
         raise ConfigError(f"model={folder}: no Hugging Face model there (no config.json); known names: {known}")
     name = re.sub(r"[^A-Za-z0-9._+-]", "_", folder.resolve().name).lstrip(".") or "local"
-    changes = [f"{_GROUP}local", _set("actor_rollout_ref.model.path", str(folder.resolve())), _set("model_name", name)]
+    changes = [f"{_GROUP}local", _set(_PATH, str(folder.resolve())), _set("model_name", name)]
     stated = any(argument.lstrip("+").startswith(f"{_TEMPLATE}=") for argument in arguments)
     if not has_chat_template(folder) and not stated:
         changes.append(_set(_TEMPLATE, stated_template()))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from dataflex_rl import record as rec
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.evaluate import Target, evaluation_only, find, main, of_record
+from dataflex_rl.paths import shipped
+from dataflex_rl.plain import plain
 from dataflex_rl.record.manifest import KEYS
 
 CONFIG = {
@@ -73,13 +76,20 @@ def test_a_run_keeps_its_configuration_but_for_what_is_said(run: Path) -> None:
     [
         ("model=smollm2_135m", "model=smollm2_135m: the run trained tiny"),
         ("benchmark=nothing", "unknown benchmark 'nothing'; known: aime24"),
-        ("data.val_file=x", "setting 'data.val_file=x': the run's configuration has no such key"),
-        ("--fast", "setting '--fast': the run's configuration has no such key"),
+        ("data.val_file=x", "unknown setting 'data.val_file' of the run; data has: max_response_length, val_files"),
+        ("--fast", "unknown setting '--fast' of the run; the configuration has: benchmark_name, data"),
     ],
 )
 def test_a_setting_that_does_not_fit_a_run_is_refused(run: Path, setting: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         of_record(find(str(run), []), [setting])
+
+
+def test_a_value_of_another_kind_is_refused_for_a_run_too(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with initialize_config_dir(config_dir=str(shipped("conf")), version_base="1.3"):
+        rec.write_config(rec.RunRecord(run), plain(compose("run", overrides=[f"run_dir={run}"])))
+    assert main([f"checkpoint={run}", "trainer=null"]) == 2
+    assert "trainer=None: wanted a block of settings" in capsys.readouterr().err
 
 
 def test_verl_only_validates_with_the_weights_in_place(run: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hydra import compose, initialize_config_dir
@@ -13,7 +14,9 @@ from omegaconf import DictConfig
 from dataflex_rl.benchmarks.specs import BENCHMARKS
 from dataflex_rl.host.validate import validate
 from dataflex_rl.paths import shipped
+from dataflex_rl.plain import plain
 from dataflex_rl.settle import Plan, settle
+from dataflex_rl.shape import check_shape
 
 METHODS = sorted(path.stem for path in (shipped("conf") / "method").glob("*.yaml"))
 HOSTS = sorted(path.stem for path in (shipped("conf") / "host").glob("*.yaml"))
@@ -64,12 +67,51 @@ def test_every_host_takes_the_studys_models(model: str, host: str) -> None:
     assert config.host.gpus == (0 if host == "cpu" else config.trainer.n_gpus_per_node * config.trainer.nnodes)
 
 
+def without_policy(config: DictConfig) -> dict[str, Any]:
+    return {key: value for key, value in plain(config).items() if key not in ("dataflex", "method_name")}
+
+
+@pytest.fixture(scope="module")
+def blocks() -> dict[str, DictConfig]:
+    """The policy of each method, composed; a method changes nothing else, so it can be put into any configuration."""
+    with initialize_config_dir(config_dir=str(shipped("conf")), version_base="1.3"):
+        configs = {method: compose("run", overrides=[f"method={method}"]) for method in METHODS}
+    assert all(without_policy(config) == without_policy(configs["uniform"]) for config in configs.values())
+    return {method: config.dataflex for method, config in configs.items()}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("model", PAPER_MODELS)
+def test_every_method_is_valid_for_the_studys_models_on_every_host(
+    model: str, host: str, blocks: dict[str, DictConfig]
+) -> None:
+    arguments = [f"model={model}", f"host={host}", "task=multidomain3", "benchmark=paper12"]
+    base = compose("run", overrides=["dry_run=true", "runs_dir=/tmp/none", *arguments])
+    for method in METHODS:
+        config = base.copy()
+        config.dataflex = blocks[method]
+        assert settle(config).method == method
+        validate(config)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("model", PAPER_MODELS)
 @pytest.mark.parametrize("method", METHODS)
 def test_the_whole_product_composes(method: str, model: str, host: str) -> None:
     assert study(method, model, host)[1].method == method
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("model", MODELS)
+def test_every_model_task_and_host_is_valid_together(model: str, task: str, host: str) -> None:
+    choices = {"model": model, "task": task, "host": host, "benchmark": "none"}
+    config, plan = checked(*(f"{group}={name}" for group, name in choices.items()))
+    check_shape(config, choices)
+    assert (plan.model, plan.task, plan.host) == (model, task, host)
+    assert bool(plan.warnings) <= (host == "cpu")
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
+from dataflex_rl.benchmarks.specs import BENCHMARKS
 from dataflex_rl.embedded import BUILT, MODEL, TRAIN, VAL
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mix_checks import domains_in
-from dataflex_rl.sources import build_sources, check_files, is_ready, place_sources, source_of, to_build
+from dataflex_rl.prepare import main as prepare_main
+from dataflex_rl.sources import build_sources, check_files, missing, place_sources, source_of, to_build
 from dataflex_rl.tasks.items import Item, write_items
 
 ITEM = Item(source="gsm8k", domain="math", item_id="a", question="1+1?", gold="2")
@@ -33,7 +35,7 @@ def config(model: str = "/m", train: str = "build:text3", val: str = "build:text
 def test_names_are_found_and_paths_take_their_place(root: Path) -> None:
     made = config(model="build:smollm2_135m", val="prepared:paper12")
     assert to_build(made) == {MODEL: "smollm2_135m", TRAIN: "text3", VAL: "prepared:paper12"}
-    assert not is_ready(to_build(made))
+    assert missing(to_build(made)) == ["prepared:paper12", "smollm2_135m", "text3"]
     place_sources(made)
     assert made.data.val_files == str(root / "data" / "paper12" / "test.parquet")
     assert made.data.train_files == str(BUILT["text3"].places()[TRAIN])
@@ -44,7 +46,7 @@ def test_names_are_found_and_paths_take_their_place(root: Path) -> None:
 def test_what_is_embedded_is_built_once_where_its_path_says(root: Path) -> None:
     names = {VAL: "text12"}
     build_sources(names, progress=False)
-    assert is_ready(names)
+    assert missing(names) == []
     file = BUILT["text12"].places()[VAL]
     stamp = file.stat().st_mtime_ns
     build_sources(names, progress=False)
@@ -97,3 +99,24 @@ def test_domains_are_known_before_the_data_are_there_and_read_once_they_are(root
     for split in ("train", "val"):
         write_items([ITEM], root / "data" / "multidomain3" / f"{split}.parquet", split=split)
     assert domains_in("prepared:multidomain3", "domain") == ["math"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "known"),
+    [
+        ("benchmark=nosuch", ["paper12", "text12", *BENCHMARKS]),
+        ("task=nosuch", ["text3", "multidomain3", "multidomain_math", "multidomain_logic", "multidomain_science"]),
+    ],
+)
+def test_an_unknown_name_lists_all_that_can_be_prepared(
+    root: Path, argument: str, known: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert prepare_main([argument]) == 2
+    kind, _, name = argument.partition("=")
+    assert capsys.readouterr().err == f"error: unknown {kind} {name!r}; known: {', '.join(sorted(known))}\n"
+
+
+def test_an_unknown_benchmark_to_keep_out_lists_all_and_none(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert prepare_main(["task=multidomain_math", "against=nosuch"]) == 2
+    known = ", ".join(sorted(["none", "paper12", "text12", *BENCHMARKS]))
+    assert capsys.readouterr().err == f"error: unknown against 'nosuch'; known: {known}\n"
