@@ -52,10 +52,10 @@ def _get(value: Any, keys: Sequence[str]) -> Any:
 
 def ledger_table(entries: Mapping[str, Mapping[str, float | None]]) -> Table:
     """Return the ledger as a table."""
-    table = Table(title="cost (dropped tokens were generated and paid for)", title_justify="left")
-    table.add_column("method")
+    table = Table(title="cost (dropped tokens were generated and paid for)", title_justify="left", padding=(0, 0, 0, 1))
+    table.add_column("method", overflow="fold")
     for name in _COLUMNS:
-        table.add_column({"gpu_hours": "GPU-hours"}.get(name, name), justify="right")
+        table.add_column({"gpu_hours": "GPU-hours"}.get(name, name), justify="right", overflow="fold")
     for method, entry in entries.items():
         cells = (entry[name] for name in _COLUMNS)
         digits = (0, 0, 0, 0, 0, 1, 2)
