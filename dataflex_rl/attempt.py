@@ -181,8 +181,8 @@ class _Attempt:
         self._mirror.start()
         with interruptible():
             process = TrainingProcess(self._record.path, changes, environment, self._record.log)
-            claim.add_process(process.pid)
             try:
+                claim.add_process(process.pid)
                 for event in follow(self._record, process.alive, threading.Event(), after_step=self._from):
                     view.phase(event.text) if isinstance(event, Phase) else view.step(event.line)
                 code = process.wait()
@@ -212,7 +212,8 @@ class _Attempt:
         return _report(view, self._record, "", [trouble] if trouble else [])
 
     def _interrupt(self, view: Console, process: TrainingProcess) -> int:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for number in (signal.SIGINT, signal.SIGTERM):  # asked again, the end is the same
+            signal.signal(number, signal.SIG_IGN)
         process.stop()
         rec.update_status(self._record, state="interrupted", phase="", error="interrupted")
         self._mirror.stop()
