@@ -94,23 +94,25 @@ def changed_keys(config: DictConfig, record: rec.RunRecord) -> str:
     built = to_build(config)
     note_source(config)
     place_sources(config)
-    ignored, now_resolved = _ignored(config, built), plain(config)
+    return _difference(config, record, built)
+
+
+def _difference(config: DictConfig, record: rec.RunRecord, built: dict[str, str]) -> str:
+    """Return on one line how a configuration with its sources in place differs from a record's."""
+    ignored, resolved = _ignored(config, built), plain(config)
     manifest = rec.read_manifest(record)
-    if manifest is not None and manifest["config_hash"] == rec.config_hash(now_resolved, ignored):
+    if manifest is not None and manifest["config_hash"] == rec.config_hash(resolved, ignored):
         return ""
     old = rec.read_config(record)
-    return "" if old is None else rec.describe_diff(rec.config_diff(old, now_resolved, ignored))
+    return "" if old is None else rec.describe_diff(rec.config_diff(old, resolved, ignored))
 
 
 def _check_same_run(config: DictConfig, record: rec.RunRecord, built: dict[str, str]) -> None:
     """Refuse a record that another configuration wrote."""
-    old = rec.read_config(record)
-    if old is None:
-        return
-    diff = rec.config_diff(old, plain(config), _ignored(config, built))
-    if diff:
+    difference = _difference(config, record, built)
+    if difference:
         raise ConfigError(
-            f"run record {record.path} was written with another configuration ({rec.describe_diff(diff)}); "
+            f"run record {record.path} was written with another configuration ({difference}); "
             "use another sweep= or runs_dir=, or force=true to start over (the old record is kept)"
         )
 
