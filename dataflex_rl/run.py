@@ -24,6 +24,7 @@ from dataflex_rl.compose import chosen, compose_and
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RecordError
 from dataflex_rl.settle import Plan, settle
+from dataflex_rl.sources import how_to_make
 from dataflex_rl.sweep.seeds import prepare
 
 __all__ = ["compose_and", "main", "run_one", "show_plan"]
@@ -78,8 +79,10 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
     table.add_column(style="dim")
     table.add_column(overflow="fold")
     for key, value in values.items():
+        if key == "to_prepare":
+            value = [f"{name}: {how_to_make(name)}" for name in value]
         shown = (
-            (", ".join(value) or "nothing")
+            ("\n".join(value) or "nothing")
             if isinstance(value, list)
             else f"{value:,}"
             if isinstance(value, int)

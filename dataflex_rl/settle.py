@@ -34,7 +34,9 @@ class Plan:
     model: str
     task: str
     regime: str
+    benchmark: str
     host: str
+    gpus: int
     seed: int
     steps: int
     prompts_per_step: int
@@ -96,6 +98,8 @@ def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
 def make_plan(config: DictConfig, block: dict[str, Any], changes: Sequence[str] = ()) -> Plan:
     """Return the plan of a settled configuration; changes: the settings that the user gave."""
     steps = _count(config, "trainer.total_training_steps", "steps")
+    if config.get("steps", steps) != steps:
+        raise ConfigError(f"steps={config.steps}: it repeats trainer.total_training_steps={steps}; set that one")
     per_step = _count(config, "data.train_batch_size", "prompts")
     group = _count(config, "actor_rollout_ref.rollout.n", "responses per prompt")
     longest = sum(_count(config, f"data.max_{part}_length", "tokens") for part in ("prompt", "response"))
@@ -109,7 +113,9 @@ def make_plan(config: DictConfig, block: dict[str, Any], changes: Sequence[str] 
         model=config.model_name,
         task=config.task_name,
         regime=regime_name(config),
+        benchmark=config.benchmark_name,
         host=config.host.name,
+        gpus=int(config.host.get("gpus") or 0),
         seed=config.seed,
         steps=steps,
         prompts_per_step=per_step,

@@ -16,8 +16,8 @@ from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.seeding import prompt_key
 
 __all__ = [
-    "FILES", "MODEL", "build_sources", "check_batches", "check_files", "check_model", "is_named", "missing",
-    "place_sources", "source_of", "to_build",
+    "FILES", "MODEL", "build_sources", "check_batches", "check_files", "check_model", "how_to_make", "is_named",
+    "missing", "place_sources", "source_of", "to_build",
 ]  # fmt: skip
 FILES = (TRAIN, VAL)
 _SCHEMES = ("build:", "prepared:")
@@ -72,6 +72,15 @@ def build_sources(names: Mapping[str, str], *, progress: bool) -> None:
 def missing(names: Mapping[str, str]) -> list[str]:
     """Return the names of the sources that are not there yet, sorted."""
     return sorted({name for key, name in names.items() if not source_of(key, name).ready()})
+
+
+def how_to_make(name: str) -> str:
+    """Return the command that prepares a source, or that a run builds it."""
+    if not name.startswith("prepared:"):
+        return "built when the run starts"
+    bare = name.removeprefix("prepared:")
+    kind = "task" if TRAIN in prepared(bare).places() else "benchmark"
+    return f"python -m dataflex_rl.prepare {kind}={bare}"
 
 
 def place_sources(config: DictConfig) -> None:

@@ -41,6 +41,24 @@ def test_only_what_is_missing_is_to_be_prepared(root: Path, capfd: pytest.Captur
     assert plan(root, capfd, *arguments)["to_prepare"] == []
 
 
+def test_the_table_says_how_to_prepare_what_is_missing(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    main([f"runs_dir={root}/runs", "dry_run=true", "task=multidomain3", "benchmark=paper12"])
+    shown = " ".join(capfd.readouterr().out.replace("│", " ").split())
+    assert "prepared:multidomain3: python -m dataflex_rl.prepare task=multidomain3" in shown
+    assert "prepared:paper12: python -m dataflex_rl.prepare benchmark=paper12" in shown
+    assert "tiny: built when the run starts" in shown
+
+
+def test_the_plan_names_benchmark_and_gpus(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    found = plan(root, capfd, "task=multidomain3", "benchmark=paper12", "model=qwen2_5_7b", "host=gpu8x2")
+    assert (found["benchmark"], found["gpus"]) == ("paper12", 16)
+
+
+def test_steps_is_refused_with_the_key_that_counts(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main([f"runs_dir={root}/runs", "dry_run=true", "steps=2"]) == 2
+    assert "steps=2: it repeats trainer.total_training_steps=60; set that one" in capfd.readouterr().err
+
+
 def test_what_prepare_makes_of_text12_is_what_a_run_reads(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
     from dataflex_rl.prepare import main as prepare
 
