@@ -66,6 +66,8 @@ def build_sources(names: Mapping[str, str], *, progress: bool) -> None:
     for key, name in names.items():
         source = source_of(key, name)
         if not source.ready():
+            if progress and not name.startswith("prepared:"):
+                print(f"building {name}, once ...", flush=True)
             source.make(progress)
 
 

@@ -43,14 +43,16 @@ def test_names_are_found_and_paths_take_their_place(root: Path) -> None:
     assert to_build(made) == {}
 
 
-def test_what_is_embedded_is_built_once_where_its_path_says(root: Path) -> None:
+def test_what_is_embedded_is_built_once_where_its_path_says(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     names = {VAL: "text12"}
-    build_sources(names, progress=False)
+    build_sources(names, progress=True)
+    assert capsys.readouterr().out.startswith("building text12, once ...\n")
     assert missing(names) == []
     file = BUILT["text12"].places()[VAL]
     stamp = file.stat().st_mtime_ns
-    build_sources(names, progress=False)
+    build_sources(names, progress=True)
     assert file.stat().st_mtime_ns == stamp
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize(
