@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from dataflex_rl.record import locks
+from dataflex_rl.record.locks import identity, place
 from dataflex_rl.sweep import lock
 from dataflex_rl.sweep.lock import SweepBusy, held, launcher_alive, take
 
@@ -47,30 +52,52 @@ def test_a_second_launcher_is_refused_while_the_first_lives_and_not_after_a_kill
 
 
 def write(path: Path, **changes: object) -> None:
-    holder = {"host": "elsewhere", "pid": 1, "start": 0.0, "token": "t", "since": "then", "beat": time.time()}
+    holder = {"host": "elsewhere", "place": "elsewhere", "pid": 1, "start": 0, "token": "t", "since": "then"}
     path.write_text(json.dumps(holder | changes))
 
 
-def test_a_launcher_elsewhere_lives_by_its_heartbeat(path: Path) -> None:
-    write(path, beat=time.time() - lock.SILENT / 2)
+def test_a_launcher_elsewhere_lives_by_its_heartbeat(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "SILENT", 1.5)
+    write(path)
+    beating = threading.Timer(0.5, path.touch)
+    beating.start()
     with pytest.raises(SweepBusy, match="on elsewhere since then"):
         take(path)
-    write(path, beat=time.time() - lock.SILENT - 1)
+    begin = time.monotonic()
     with held(path) as mine:
         assert mine.recovered
+    assert time.monotonic() - begin >= 1.5
 
 
-def test_a_reused_process_number_does_not_count_as_alive(path: Path) -> None:
-    write(path, host=socket.gethostname(), pid=1, start=12.0)
+@pytest.mark.parametrize(("ago", "alive"), [(30, True), (-30, True), (90, False), (-86400, False)])
+def test_whether_a_launcher_elsewhere_lives_at_a_glance(path: Path, ago: float, alive: bool) -> None:
+    """A beat a day ahead is the mistake of a clock, not a life of a day."""
+    write(path)
+    os.utime(path, (time.time() - ago, time.time() - ago))
+    assert launcher_alive(path) is alive
+
+
+@pytest.mark.parametrize("start", [12, "x", None])
+def test_a_reused_process_number_does_not_count_as_alive(path: Path, start: object) -> None:
+    write(path, place=place(), pid=1, start=start)
     assert not launcher_alive(path)
+    write(path, place=place(), **identity(1))
+    assert launcher_alive(path)
+
+
+@pytest.mark.parametrize("pid", ["1", -1, None, 10**30])
+def test_a_lock_with_no_process_number_is_free(path: Path, pid: object) -> None:
+    write(path, place=place(), pid=pid)
+    assert not launcher_alive(path)
+    take(path).release()
 
 
 def test_the_heart_beats_and_notices_a_successor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "BEAT", 0.05)
     with held(path) as mine:
-        first = json.loads(path.read_text())["beat"]
+        first = path.stat().st_mtime_ns
         deadline = time.monotonic() + 5
-        while json.loads(path.read_text() or "{}").get("beat", first) == first:
+        while path.stat().st_mtime_ns == first:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         write(path)
@@ -80,7 +107,23 @@ def test_the_heart_beats_and_notices_a_successor(path: Path, monkeypatch: pytest
     assert json.loads(path.read_text())["host"] == "elsewhere"  # not given back in its stead
 
 
-def test_half_a_file_is_no_lock(path: Path) -> None:
-    path.write_text('{"host": "els')
+def test_a_deleted_lock_is_back_at_the_next_beat(path: Path) -> None:
+    with held(path) as mine:
+        path.unlink()
+        time.sleep(2 * lock.BEAT)
+        assert launcher_alive(path)
+        with pytest.raises(SweepBusy):
+            take(path)
+        assert not mine.lost
+
+
+def test_a_folder_that_is_gone_needs_no_giving_back(path: Path) -> None:
+    with held(path):
+        shutil.rmtree(path.parent)
+
+
+@pytest.mark.parametrize("content", ['{"host": "els', "[" * 100000])
+def test_half_a_file_is_no_lock(path: Path, content: str) -> None:
+    path.write_text(content)
     with held(path) as mine:
         assert not mine.recovered
