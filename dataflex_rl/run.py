@@ -5,7 +5,7 @@
     python -m dataflex_rl.run method=difffilter seed=0-11     # several runs: through the launcher of dataflex_rl.sweep
     python -m dataflex_rl.run -m method=uniform,difffilter model=tiny seed=0-2
 
-Exit codes: 0 done, 1 training failed, 2 the configuration is refused, 130 interrupted.
+Exit codes: 0 done, 1 training failed, 2 the configuration is refused, 3 the record is in use, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rich.table import Table
 
 from dataflex_rl.compose import chosen, compose_and
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.record import RecordError
+from dataflex_rl.record import RecordBusy, RecordError
 from dataflex_rl.settle import Plan, settle
 from dataflex_rl.sources import how_to_make
 from dataflex_rl.sweep.seeds import prepare
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return run_several(request)
     except (ConfigError, RecordError, OmegaConfBaseException) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
+        return 3 if isinstance(error, RecordBusy) else 2
     except KeyboardInterrupt:  # before training began; from then on the attempt handles it
         print("interrupted", file=sys.stderr)
         return 130

@@ -32,7 +32,8 @@ _PASSED_ON = ("DATAFLEX_", "WANDB_", "HF_", "HUGGING_FACE_", "PYTHONPATH", "XDG_
 _TMP = "/tmp"  # short: a Ray instance puts sockets below it, whose paths may have 107 characters
 _POLL = 0.5  # [s]
 _FULL = 64 * 1024  # [bytes] a disk with less is full
-DONE, FAILED, REFUSED, INTERRUPTED = 0, 1, 2, 130
+_TAIL = 512 * 1024  # [bytes] of the log's end in which a run's last words are looked for
+DONE, FAILED, REFUSED, BUSY, INTERRUPTED = 0, 1, 2, 3, 130  # exit codes of `dataflex_rl.run`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +93,7 @@ def execute(job: Job) -> Outcome:
             )
         return outcome(*_watch(process, job, token, log, since))
     except OSError as error:
-        return outcome(FAILED, f"cannot start {job.command[0]}: {error.strerror or error} ({error.filename})")
+        return outcome(FAILED, f"cannot start the run: {error.filename}: {error.strerror or error}")
     except KeyboardInterrupt:  # between the start of the process and the watch over it
         with _uninterrupted():
             _end_rest(token)
@@ -128,8 +129,15 @@ def _watch(process: subprocess.Popen[bytes], job: Job, token: str, log: Path, si
     if code == DONE:
         return code, None
     if code < 0:
-        return code, f"killed by {signal.Signals(-code).name}"
+        return code, f"killed by {_signal_name(-code)}"
     return code, _last_words(log, since, code)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # one of the real-time signals
+        return f"signal {number}"
 
 
 @contextlib.contextmanager
@@ -159,7 +167,7 @@ def _last_words(log: Path, since: int, code: int) -> str:
     """
     try:
         with log.open("rb") as file:
-            file.seek(since)
+            file.seek(max(since, log.stat().st_size - _TAIL))
             lines = file.read().decode("utf-8", "replace").splitlines()
     except OSError:
         lines = []

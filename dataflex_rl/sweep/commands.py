@@ -65,6 +65,7 @@ def launch(
     store = Store(sweep.folder).create()
     view = view or View()
     with held(store.lock) as lock:
+        store.cancel.unlink(missing_ok=True)
         if lock.recovered:
             view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
         check_records(sweep)
@@ -156,8 +157,8 @@ def show_status(store: Store, *, as_json: bool) -> int:
 
 def request_cancel(store: Store) -> int:
     """Ask the launcher at work to end its runs in order, and wait until it has; 1 if there is none."""
-    store.read_plan()
     if not launcher_alive(store.lock):
+        store.read_plan()
         print(f"no launcher is at work on {store.path.parent}")
         return 1
     store.cancel.touch()

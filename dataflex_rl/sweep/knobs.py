@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -25,8 +26,8 @@ class Knobs:
         gpus: GPUs that a run asks Ray for; None: what its host says.
         timeout: a run that takes longer is ended and counts as failed; None: no bound. [s]
         retries: further attempts at a run that failed.
-        lost_retries: further attempts at a run whose machine vanished.
-        backoff: wait before the first retry, doubled with each further one. [s]
+        lost_retries: further attempts at a run whose machine vanished, or whose record another process holds.
+        backoff: wait before the first retry, doubled with each further one up to ten minutes. [s]
         fail_fast: end the sweep with the first run that has failed for good.
         patience: what a run gets to end in order before it is killed. [s]
     """
@@ -58,7 +59,7 @@ class Knobs:
         value = getattr(self, name)
         if value is None and name in _OPTIONAL:
             return
-        if isinstance(value, bool) or not isinstance(value, kind) or not float(value) >= least:
+        if isinstance(value, bool) or not isinstance(value, kind) or not least <= value < math.inf:
             raise ConfigError(f"{_PREFIX}{name}={value!r}: wanted {wanted} >= {least}")
 
 

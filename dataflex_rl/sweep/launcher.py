@@ -1,8 +1,8 @@
 """The launcher: which run starts next, and what becomes of one that has ended.
 
 Runs start in the order of the plan, seed by seed over the methods, so that pairs are complete early. A run that fails
-is tried again after a wait; one whose configuration is refused is not; one whose machine vanished is, without
-counting as a failure. Nothing here knows Ray: see `dataflex_rl.host.fleet`.
+is tried again after a wait; one whose configuration is refused is not; one whose machine vanished, or whose record
+another process still holds, is, without counting as a failure. Nothing here knows Ray: see `dataflex_rl.host.fleet`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflex_rl.host.fleet import Machines
-from dataflex_rl.host.task import DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
+from dataflex_rl.host.task import BUSY, DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
 from dataflex_rl.record import Status
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.knobs import Knobs
@@ -27,6 +27,7 @@ from dataflex_rl.sweep.view import View, span
 
 _POLL = 0.5  # [s] between two looks at what is not an ended run
 _GRACE = 3.0  # [s] beyond its patience in which a cancelled run must have ended
+_LONGEST = 600.0  # [s] a wait that doubles ends here
 _STEPS = 2.0  # [s] between two looks at the records of running runs
 
 
@@ -79,7 +80,6 @@ class Launcher:
 
         `interrupt` must be deferred: it is looked at between two moves.
         """
-        self._store.cancel.unlink(missing_ok=True)
         done = sum(fate.state == "done" for fate in self._fates.values())
         self._view.event(f"sweep {self._sweep.name}: {len(self._plain)} runs, {done} of them done before")
         stopped = self._loop(lock, interrupt)
@@ -105,6 +105,10 @@ class Launcher:
         while True:
             if interrupt.asked:
                 return "interrupted"
+            if lock.lost:
+                return "another launcher has taken the sweep over"
+            if self._store.cancel.exists():
+                return "cancelled"
             self._fill()
             waiting = any(fate.state == "waiting" for fate in self._fates.values())
             if not self._running and not waiting:
@@ -119,10 +123,6 @@ class Launcher:
             failed = [fate for fate in self._fates.values() if fate.state in ("failed", "refused")]
             if failed and self._knobs.fail_fast:
                 return "fail_fast: a run has failed for good"
-            if lock.lost:
-                return "another launcher has taken the sweep over"
-            if self._store.cancel.exists():
-                return "cancelled"
             self._look()
 
     def _fill(self) -> None:
@@ -165,8 +165,8 @@ class Launcher:
                 fate = self._failed(run, replace(fate, error=f"ended without an error, but {lacks}"))
         elif outcome.code == REFUSED:
             fate = replace(fate, state="refused")
-        elif outcome.lost or outcome.code == INTERRUPTED:
-            fate = self._lost(run, fate)
+        elif outcome.lost or outcome.code in (BUSY, INTERRUPTED):
+            fate = self._lost(run, fate, busy=outcome.code == BUSY)
         else:
             fate = self._failed(run, fate)
         self._fates[run.run_dir] = fate
@@ -176,14 +176,20 @@ class Launcher:
         fate = replace(fate, failures=fate.failures + 1)
         if fate.failures > self._knobs.retries:
             return replace(fate, state="failed")
-        self._again[run.run_dir] = time.monotonic() + self._knobs.backoff * 2 ** (fate.failures - 1)
+        self._again[run.run_dir] = time.monotonic() + self._wait(fate.failures)
         return replace(fate, state="waiting")
 
-    def _lost(self, run: Run, fate: Fate) -> Fate:
+    def _wait(self, times: int) -> float:
+        """Return how long to wait before the next attempt, after so many that came to nothing. [s]"""
+        longest = max(self._knobs.backoff, _LONGEST)
+        return min(self._knobs.backoff * 2.0 ** min(times - 1, 100), longest)
+
+    def _lost(self, run: Run, fate: Fate, *, busy: bool) -> Fate:
         fate = replace(fate, losses=fate.losses + 1)
         if fate.losses > self._knobs.lost_retries:
             return replace(fate, state="failed")
-        self._again[run.run_dir] = time.monotonic() + min(self._knobs.backoff, 1.0)
+        wait = self._wait(fate.losses) if busy else min(self._knobs.backoff, 1.0)
+        self._again[run.run_dir] = time.monotonic() + wait
         return replace(fate, state="waiting")
 
     def _note(self, run: Run, fate: Fate, outcome: Outcome) -> None:

@@ -5,7 +5,7 @@
     attempts.jsonl   one line per attempt that ended
     logs/            what each run's command printed
     lock.json        the launcher at work
-    cancel           there while a cancellation is asked for
+    cancel           there once a cancellation is asked for, until the next launch
     audit.json, ledger.json   of the last audit
 
 The records of the runs stay the source of truth; nothing here is needed to read them.
@@ -34,7 +34,8 @@ STATES = ("waiting", "running", "done", "failed", "refused", "interrupted")
 class Fate:
     """How a run fared: `seconds` of its last attempt, `score` its average accuracy in 0..1 once done.
 
-    `failures` and `losses` count the attempts of this launch that failed, or whose machine vanished.
+    `failures` counts the attempts of this launch that failed, `losses` those whose machine vanished or whose record
+    another process held.
     """
 
     state: str = "waiting"

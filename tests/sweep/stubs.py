@@ -77,6 +77,7 @@ def launch(
     """Launch a sweep of stubs; return the exit code, what was printed, the store."""
     settings = Knobs(**{"backoff": 0.1, "patience": 2.0, **knobs})  # type: ignore[arg-type]
     store, out = Store(planned.folder, every=0.0).create(), io.StringIO()
+    store.cancel.unlink(missing_ok=True)
     with held(store.lock) as lock, View(file=out, live=False, every=0.0) as view:
         launcher = Launcher(
             planned, store, machines, settings, view, environment=dict(os.environ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.sweep.__main__ import main
+from dataflex_rl.sweep.lock import held
 from dataflex_rl.sweep.store import Fate, Store
 from tests.sweep.stubs import sweep
 
@@ -111,6 +113,25 @@ def test_an_address_without_a_cluster_is_refused_at_once(
     line = ["plan", "smoke_cpu", "method=uniform", "seed=0", f"runs_dir={tmp_path}", f"ray.address={address}"]
     assert f"ray.address={address}: {said}" in refused(capsys, *line)
     assert time.monotonic() - begin < 60
+
+
+def test_cancel_reaches_a_launcher_that_has_no_plan_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As while it starts Ray for the first launch."""
+    store = Store(tmp_path / "mine").create()
+
+    def obey() -> None:
+        with held(store.lock):
+            ready.set()
+            while not store.cancel.exists():
+                time.sleep(0.02)
+
+    ready = threading.Event()
+    launcher = threading.Thread(target=obey)
+    launcher.start()
+    ready.wait()
+    assert main(["cancel", str(store.path.parent)]) == 0
+    launcher.join()
+    assert "cancelled after" in capsys.readouterr().out
 
 
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

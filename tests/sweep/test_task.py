@@ -34,6 +34,8 @@ def job(tmp_path: Path, code: str, **more: object) -> Job:
         ("import sys; print('failed at step 3/9: no memory'); sys.exit(1)", 1, "failed at step 3/9: no memory"),
         ("import sys; print('last words'); sys.exit(3)", 3, "exit code 3: last words"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9, "killed by SIGKILL"),
+        ("import os; os.kill(os.getpid(), 40)", -40, "killed by signal 40"),
+        ("print('error: early'); print('x' * 2**20); import sys; sys.exit(3)", 3, "exit code 3: " + "x" * 300),
     ],
 )
 def test_how_an_attempt_ended(tmp_path: Path, code: str, expected: int, error: str | None) -> None:
@@ -44,8 +46,9 @@ def test_how_an_attempt_ended(tmp_path: Path, code: str, expected: int, error: s
 def test_a_command_that_cannot_start_is_a_failure(tmp_path: Path) -> None:
     outcome = execute(Job(command=["/no/such/program"], log=str(tmp_path / "log")))
     assert outcome.code == 1
-    assert "cannot start /no/such/program: No such file" in str(outcome.error)
-    assert "cannot start" in str(execute(Job(command=["true"], log=str(tmp_path / "none" / "log"))).error)
+    assert outcome.error == "cannot start the run: /no/such/program: No such file or directory"
+    log = str(tmp_path / "none" / "log")
+    assert execute(Job(command=["true"], log=log)).error == f"cannot start the run: {log}: No such file or directory"
 
 
 @pytest.mark.parametrize("rest", ["time.sleep(600)", "sys.exit(0)"])
