@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from dataflex_rl.paths import shipped
 from dataflex_rl.sweep.seeds import parse_seeds
 
 _KEYS = ("name", "claim", "tables", "controls", "methods", "seeds", "overrides", "vary", "estimate", "launcher", "ray")
+_ELSEWHERE = {"seed": "seeds:", "method": "methods:", "sweep": "name:", "runs_dir": "the command line"}
 _REQUIRED = ("name", "claim", "controls", "methods", "seeds")
 _ESTIMATE = ("response_tokens", "evaluation_items", "tokens_per_gpu_second", "seconds_per_run")
 
@@ -55,6 +57,17 @@ class SweepFile:
     launcher: Mapping[str, Any] = field(default_factory=dict)
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key stands once."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        double = next((name for name in names if names.count(name) > 1), None)
+        if double is not None:
+            raise yaml.YAMLError(f"the key {double} stands there twice")
+        return super().construct_mapping(node, deep)
+
+
 def find_sweep(name: str) -> Path:
     """Return the file of a sweep: a path, or the name of a shipped one.
 
@@ -79,7 +92,9 @@ def read_sweep(path: Path) -> SweepFile:
         ConfigError: it cannot be read, an unknown or missing key, a wrong type, a method or seed named twice.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        content = yaml.load(text, Loader=_Loader)
+        written = yaml.load(text, Loader=yaml.BaseLoader)  # in which 010 is no 8
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"sweep file {path}: cannot be read ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
@@ -91,7 +106,7 @@ def read_sweep(path: Path) -> SweepFile:
     if missing:
         raise ConfigError(f"sweep file {path}: lacks {', '.join(missing)}")
     try:
-        return _checked(content)
+        return _checked({**content, "seeds": written.get("seeds", content["seeds"])})
     except ConfigError as error:
         raise ConfigError(f"sweep file {path}: {error}") from None
 
@@ -108,7 +123,7 @@ def _checked(content: Mapping[str, Any]) -> SweepFile:
         controls=controls,
         methods=methods,
         seeds=parse_seeds(",".join(map(str, _list(content["seeds"])))),
-        overrides=_texts(content, "overrides"),
+        overrides=_overrides(_texts(content, "overrides")),
         vary=_vary(content.get("vary")),
         estimate=_estimate(_mapping(content, "estimate")),
         launcher=_mapping(content, "launcher") | _ray(_mapping(content, "ray")),
@@ -124,6 +139,14 @@ def _texts(content: Mapping[str, Any], key: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ConfigError(f"{key}={value!r}: wanted a list of texts")
     return tuple(value)
+
+
+def _overrides(items: Sequence[str]) -> tuple[str, ...]:
+    for item in items:
+        key = item.partition("=")[0].lstrip("+~")
+        if key in _ELSEWHERE:
+            raise ConfigError(f"override {item!r}: set {key} by {_ELSEWHERE[key]}")
+    return tuple(items)
 
 
 def _mapping(content: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -142,7 +165,7 @@ def _vary(value: Any) -> tuple[tuple[str, ...], ...]:
     for variant in value:
         if not isinstance(variant, list) or not all(isinstance(item, str) and "=" in item for item in variant):
             raise ConfigError(f"vary: {variant!r}: {wanted}")
-    return tuple(tuple(variant) for variant in value)
+    return tuple(_overrides(variant) for variant in value)
 
 
 def _ray(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -158,7 +181,7 @@ def _estimate(settings: Mapping[str, Any]) -> Estimate:
             raise unknown("estimate", key, _ESTIMATE)
         by_model = key == "tokens_per_gpu_second"
         numbers: Sequence[Any] = list(value.values()) if by_model and isinstance(value, dict) else [value]
-        if not all(isinstance(n, int | float) and not isinstance(n, bool) and n > 0 for n in numbers) or (
+        if not all(isinstance(n, int | float) and not isinstance(n, bool) and 0 < n < math.inf for n in numbers) or (
             by_model and not isinstance(value, dict)
         ):
             wanted = "a number above 0 for each model" if by_model else "a number above 0"

@@ -112,7 +112,8 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
         ConfigError: whatever a run's own check refuses, two runs with one record, a missing control, a host that spans
             several machines, `run_dir=` or `force=`.
     """
-    refuse_own(extra)
+    for arguments in (extra, sweep.overrides, *sweep.vary):
+        refuse_own(arguments)
     if checked:
         _refuse_missing(sweep, sweep.controls, sweep.methods)
     variants = [
@@ -135,7 +136,9 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
             runs.append(dataclasses.replace(run, seed=seed, run_dir=place, arguments=(*run.arguments, f"seed={seed}")))
     if checked:
         check_controls(sweep, runs)
-    folder = Path(runs[0].run_dir).parents[2]
+    folder, *others = dict.fromkeys(Path(run.run_dir).parents[2] for run in runs)
+    if others:
+        raise ConfigError(f"sweep {sweep.name!r} would lie in {folder} and {others[0]}; wanted one runs_dir=")
     return Sweep(
         name=sweep.name, claim=sweep.claim, tables=sweep.tables, folder=folder, runs=tuple(runs), configs=configs
     )
@@ -148,7 +151,7 @@ def refuse_own(arguments: Sequence[str]) -> None:
             raise ConfigError(
                 f"{argument}: no option of a sweep; wanted KEY=VALUE, --config-dir=..., or --json for a plan"
             )
-        key = argument.partition("=")[0]
+        key = argument.partition("=")[0].lstrip("+~")
         if key in _OWN:
             raise ConfigError(f"{argument}: not for several runs at once; {key}= belongs to a single run")
 

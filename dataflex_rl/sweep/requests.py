@@ -72,8 +72,10 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
         "cpus_per_run": max(run.cpus for run in sweep.runs),
         "max_concurrent": knobs.max_concurrent if knobs.address is None else _slots_at(sweep, knobs),
     }
+    unchecked = knobs.address is None and plan["resources"]["gpus_per_run"] > 0
+    plan["warnings"] = ["not checked against a cluster: give ray.address="] if unchecked else []
     if as_json:
-        print(json.dumps(plan, indent=2))
+        print(json.dumps(plan, indent=2, allow_nan=False))
         return 0
     view = View(live=False)
     if sweep.claim:
@@ -82,8 +84,8 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
     view.show(Text(shared_of(plan)))
     for line in _costs(plan):
         view.event(line)
-    if knobs.address is None and plan["resources"]["gpus_per_run"] > 0:
-        view.event("warning: not checked against a cluster: give ray.address=")
+    for warning in plan["warnings"]:
+        view.event(f"warning: {warning}")
     view.event(f"records: {sweep.folder}")
     if sweep.tables:
         view.event(f"tables: python -m analysis.tables --runs {sweep.folder} --table {'|'.join(sweep.tables)}")

@@ -39,6 +39,13 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert knobs_of(sweep.launcher) == Knobs(retries=3, address="auto")
 
 
+def test_seeds_are_read_as_they_are_written(tmp_path: Path) -> None:
+    """In YAML 010 is 8."""
+    assert read_sweep(write(tmp_path, FILE.replace("seeds: 0-2", "seeds: 010"))).seeds == (10,)
+    assert read_sweep(write(tmp_path, FILE.replace("seeds: 0-2", "seeds: [0-1, 08, 7]"))).seeds == (0, 1, 8, 7)
+    assert read_sweep(write(tmp_path, FILE.replace("seeds: 0-2", "seeds: 0"))).seeds == (0,)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -46,6 +53,15 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         ("claim: it works", "", "lacks claim"),
         ("seeds: 0-2", "seeds: 5-2", "the range 5-2 runs backwards"),
         ("seeds: 0-2", "seeds: [1, 1]", "seed 1 is named twice"),
+        ("seeds: 0-2", "seeds: [1:30]", "'1:30' is no seed"),
+        ("seeds: 0-2", "seeds: 0x10", "'0x10' is no seed"),
+        ("seeds: 0-2", "seeds: 0-2\nseeds: 7", "the key seeds stands there twice"),
+        ("{retries: 3}", "{retries: 3, retries: 4}", "the key retries stands there twice"),
+        ("[model=tiny]", "[seed=3]", "override 'seed=3': set seed by seeds:"),
+        ("[model=tiny]", "[++method=ar]", "override '++method=ar': set method by methods:"),
+        ("[model=tiny]", "[sweep=x]", "override 'sweep=x': set sweep by name:"),
+        ("[regime.label_noise=0.2]", "[runs_dir=x]", "override 'runs_dir=x': set runs_dir by the command line"),
+        ("response_tokens: 100", "response_tokens: .inf", "estimate.response_tokens=inf: wanted a number above 0"),
         ("[uniform, ar]", "[uniform, ar, ar]", "methods names ar twice"),
         ("[uniform, ar]", "uniform", "methods='uniform': wanted a list"),
         ("name: mine", "name: a/b", "name='a/b'"),
@@ -125,6 +141,10 @@ def test_settings_are_split_from_the_overrides() -> None:
         ("launcher.retries=1.5", "launcher.retries=1.5: wanted an integer >= 0"),
         ("launcher.max_concurrent=0", "launcher.max_concurrent=0: wanted an integer >= 1"),
         ("launcher.timeout=0", "wanted more than 0"),
+        ("launcher.timeout=.inf", "launcher.timeout=inf: wanted a number >= 0"),
+        ("launcher.backoff=.inf", "launcher.backoff=inf: wanted a number >= 0"),
+        ("launcher.gpus=.inf", "launcher.gpus=inf: wanted a number >= 0"),
+        ("launcher.cpus=.nan", "launcher.cpus=nan: wanted a number >= 0"),
         ("launcher.backoff=soon", "launcher.backoff='soon': wanted a number >= 0"),
         ("launcher.fail_fast=1", "launcher.fail_fast=1: wanted true or false"),
         ("launcher.cpus=[", "cannot be read as a value"),

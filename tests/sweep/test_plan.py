@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 
 from dataflex_rl.attempt import VOLATILE
 from dataflex_rl.plain import plain
-from dataflex_rl.record import RunRecord, config_diff, config_hash, write_config
+from dataflex_rl.record import RunRecord, claim, config_diff, config_hash, write_config
 from dataflex_rl.run import compose_and
 from dataflex_rl.run import main as run_main
 from dataflex_rl.settle import settle
@@ -148,6 +148,8 @@ def test_the_last_of_two_settings_counts() -> None:
         (["nosuch.key=1"], "nosuch"),
         (["run_dir=/x"], "run_dir= belongs to a single run"),
         (["force=true"], "force= belongs to a single run"),
+        (["++force=true"], "force= belongs to a single run"),
+        (["runs_dir=/tmp/a,/tmp/b"], "would lie in /tmp/a/mine and /tmp/b/mine; wanted one runs_dir="),
         (["host=gpu8x2"], "host=gpu8x2 spans 2 machines"),
         (["regime.label_noise=2"], "regime.label_noise=2: wanted a share"),
     ],
@@ -156,6 +158,29 @@ def test_bad_plans_are_refused_in_one_line(
     small: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert said in refused(capsys, "plan", small, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[model=tiny", "[run_dir=/tmp/x, model=tiny", "run_dir= belongs to a single run"),
+        ("[model=tiny", "[force=true, model=tiny", "force= belongs to a single run"),
+        ("[model=tiny", "[-m, model=tiny", "-m: no option of a sweep"),
+        ("estimate:", "vary: [[run_dir=/tmp/x]]\nestimate:", "run_dir= belongs to a single run"),
+    ],
+)
+def test_a_files_own_overrides_are_checked_like_the_command_lines(
+    small: str, old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(small).write_text(Path(small).read_text().replace(old, new))
+    assert said in refused(capsys, "plan", small)
+
+
+def test_a_plan_that_nobody_checked_says_so_in_json(small: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", small, "launcher.gpus=8", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == ["not checked against a cluster: give ray.address="]
+    assert main(["plan", small, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
 def test_bad_commands_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,6 +204,13 @@ def test_several_seeds_and_m_on_the_command_of_a_run(tmp_path: Path, capsys: pyt
     assert [run["run_dir"] for run in runs] == [f"{tmp_path}/default/tiny-toy3/ar/seed_{seed}" for seed in (0, 3)]
     assert "runs backwards" in refused(capsys, "seed=5-2", entry=run_main)
     assert "named twice" in refused(capsys, "seed=0,0", entry=run_main)
+
+
+def test_a_record_in_use_has_an_exit_code_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By which the launcher tells it from a configuration that is refused."""
+    with claim(RunRecord(tmp_path / "default/tiny-toy3/uniform/seed_0")):
+        assert run_main(["method=uniform", "model=tiny", f"runs_dir={tmp_path}"]) == 3
+    assert "is in use by process" in capsys.readouterr().err
 
 
 def test_new_sweep_names_single_runs_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,7 +52,13 @@ def test_any_set_of_seeds_comes_back(seeds: set[int]) -> None:
 @pytest.mark.parametrize("multirun", [False, True])
 @pytest.mark.parametrize(
     ("form", "seeds"),
-    [("seed=0-2", (0, 1, 2)), ("seed=0,3,7", (0, 3, 7)), ("seed='0,3'", (0, 3)), ("seed=[0,3]", (0, 3))],
+    [
+        ("seed=0-2", (0, 1, 2)),
+        ("seed=0,3,7", (0, 3, 7)),
+        ("seed='0,3'", (0, 3)),
+        ("seed=[0,3]", (0, 3)),
+        ("seed=0 - 1", (0, 1)),
+    ],
 )
 def test_seed_forms_are_the_same_with_and_without_m(multirun: bool, form: str, seeds: tuple[int, ...]) -> None:
     request = prepare([*(["-m"] if multirun else []), "method=ar", form])
