@@ -10,6 +10,7 @@
 - cost: tokens, prompts and seconds, summed from the metrics lines
 - manifest: what was run, with which versions, on which data
 - config: the resolved configuration, its hash, the difference of two
+- identity: whether a record is that of a configuration
 - resume: which checkpoint a run continues from, and whether it is done
 """
 
@@ -19,11 +20,13 @@ from dataflex_rl.record.config import (
     config_hash,
     describe_diff,
     read_config,
+    relevant,
     write_config,
 )
-from dataflex_rl.record.cost import cost_of, write_cost
+from dataflex_rl.record.cost import cost_of, read_cost, write_cost
 from dataflex_rl.record.evaluation import has_evaluation, read_evaluation, write_evaluation
 from dataflex_rl.record.files import RecordError, check_writable, read_json, write_json, write_text
+from dataflex_rl.record.identity import changed
 from dataflex_rl.record.manifest import git_revision, read_manifest, update_manifest, versions, write_manifest
 from dataflex_rl.record.metrics import MetricsLog, cut_metrics, read_metrics
 from dataflex_rl.record.paths import RunRecord, record_path
@@ -38,6 +41,7 @@ __all__ = [
     "RunRecord",
     "Status",
     "begin_attempt",
+    "changed",
     "check_writable",
     "claim",
     "config_diff",
@@ -51,12 +55,14 @@ __all__ = [
     "is_done",
     "mark_checkpoint",
     "read_config",
+    "read_cost",
     "read_evaluation",
     "read_json",
     "read_manifest",
     "read_metrics",
     "read_status",
     "record_path",
+    "relevant",
     "resumable_checkpoint",
     "update_manifest",
     "update_status",

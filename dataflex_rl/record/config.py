@@ -22,6 +22,9 @@ _TEXT_TAG = "tag:yaml.org,2002:str"
 ABSENT = "(absent)"  # what config_diff shows for a key that one side does not have
 
 
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one where there is one
+
+
 class _Dumper(yaml.SafeDumper):
     """Writes words as they are and every other text in double quotes, so that it comes back as it was."""
 
@@ -47,12 +50,12 @@ def write_config(record: RunRecord, config: Mapping[str, Any]) -> None:
 def read_config(record: RunRecord) -> dict[str, Any] | None:
     """Return the configuration of a record, equal to what was written; None if there is none, RecordError if broken."""
     try:
-        value = yaml.safe_load(record.config.read_text(encoding="utf-8"))
+        value = yaml.load(record.config.read_text(encoding="utf-8"), Loader=_Loader)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise RecordError.of("read", record.config, error) from error
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise RecordError(
             f"run record: {record.config} is no configuration ({' '.join(str(error).split())})"
         ) from error
@@ -68,11 +71,12 @@ def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         if isinstance(value, Mapping) and value:
             flat |= flatten(value, f"{prefix}{key}.")
         else:
-            flat[f"{prefix}{key}"] = json.loads(json.dumps(value, default=str))
+            plain = value is None or isinstance(value, str | int | float)
+            flat[f"{prefix}{key}"] = value if plain else json.loads(json.dumps(value, default=str))
     return flat
 
 
-def _relevant(config: Mapping[str, Any], ignored: Sequence[str]) -> dict[str, Any]:
+def relevant(config: Mapping[str, Any], ignored: Sequence[str] = ()) -> dict[str, Any]:
     """Return the flattened configuration without the ignored keys and all below them."""
     return {
         key: value
@@ -83,7 +87,7 @@ def _relevant(config: Mapping[str, Any], ignored: Sequence[str]) -> dict[str, An
 
 def config_hash(config: Mapping[str, Any], ignored: Sequence[str] = ()) -> str:
     """Return 16 hex digits over a configuration; the order of keys does not matter."""
-    text = json.dumps(_relevant(config, ignored), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(relevant(config, ignored), sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(), digest_size=8, person=b"dataflex_rl.cfg").hexdigest()
 
 
@@ -91,7 +95,7 @@ def config_diff(
     old: Mapping[str, Any], new: Mapping[str, Any], ignored: Sequence[str] = ()
 ) -> list[tuple[str, Any, Any]]:
     """Return (dotted key, old value, new value) for every key that differs, sorted; ABSENT where one side has none."""
-    before, after = _relevant(old, ignored), _relevant(new, ignored)
+    before, after = relevant(old, ignored), relevant(new, ignored)
     return [
         (key, before.get(key, ABSENT), after.get(key, ABSENT))
         for key in sorted(before.keys() | after.keys())

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dataflex_rl.record.files import read_object, write_json
+from dataflex_rl.record.config import flatten
+from dataflex_rl.record.files import RecordError, read_object, write_json
 from dataflex_rl.record.metrics import read_metrics
 from dataflex_rl.record.paths import RunRecord
 
@@ -51,6 +52,18 @@ def _total(values: list[Any]) -> int | None:
     return None if any(value is None for value in values) else round(sum(values))
 
 
+def read_cost(record: RunRecord) -> dict[str, Any] | None:
+    """Return cost.json, or None if there is none; RecordError if it is broken or holds anything but numbers.
+
+    What is None or not there was not recorded.
+    """
+    cost = read_object(record.cost)
+    for key, value in flatten(cost or {}).items():
+        if value is not None and value != {} and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise RecordError(f"run record: {record.cost}: {key} is {value!r}, wanted a number")
+    return cost
+
+
 def write_cost(
     record: RunRecord, *, prompts_per_step: int, gpus: int, evaluation_seconds: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
@@ -59,7 +72,7 @@ def write_cost(
     `evaluation_seconds` ({"untrained": seconds, "trained": seconds}) is kept from earlier attempts where not given
     again; it is not part of gpu_seconds.
     """
-    before = (read_object(record.cost) or {}).get("evaluation_seconds", {})
+    before = (read_cost(record) or {}).get("evaluation_seconds") or {}
     cost = cost_of(read_metrics(record), prompts_per_step=prompts_per_step, gpus=gpus)
     cost["evaluation_seconds"] = {**before, **(evaluation_seconds or {})}
     write_json(record.cost, cost)

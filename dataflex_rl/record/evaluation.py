@@ -21,6 +21,9 @@ def read_evaluation(record: RunRecord) -> dict[str, Any] | None:
     value = read_object(record.eval)
     if value is not None and not isinstance(value.get("benchmarks"), dict):
         raise RecordError(f"run record: {record.eval} has no benchmarks")
+    for name, entry in ({} if value is None else value["benchmarks"]).items():
+        if not isinstance(entry, dict):
+            raise RecordError(f"run record: {record.eval}: {name} is {entry!r}, wanted the counts of both models")
     return value
 
 
@@ -69,6 +72,8 @@ def _check_items(record: RunRecord, items: Sequence[Mapping[str, Any]]) -> str:
             raise RecordError(f"{place}: an item lacks {', '.join(missing)}; wanted {', '.join(ITEM_KEYS)}")
         if item["phase"] != items[0]["phase"] or item["phase"] not in PHASES:
             raise RecordError(f"{place}: phase {item['phase']!r}; wanted one of {', '.join(PHASES)} for all items")
+        if not isinstance(item["benchmark"], str):
+            raise RecordError(f"{place}: item {item['item']!r}: benchmark={item['benchmark']!r}, wanted a name")
         if not isinstance(item["correct"], bool):
             raise RecordError(f"{place}: item {item['item']!r}: correct={item['correct']!r}, wanted true or false")
         if (item["benchmark"], str(item["item"])) in seen:
@@ -119,6 +124,24 @@ def read_items(record: RunRecord) -> list[dict[str, Any]]:
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             items.append(json.loads(line))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RecordError(f"run record: {record.eval_items}:{number} is no JSON ({error})") from error
     return items
+
+
+def check_evaluation(record: RunRecord) -> None:
+    """Refuse an eval.json that is not counted from the items beside it; RecordError names the first that differs."""
+    written, items = (read_evaluation(record) or {"benchmarks": {}})["benchmarks"], read_items(record)
+    for number, item in enumerate(items, start=1):
+        if not isinstance(item, dict) or item.get("phase") not in PHASES:
+            raise RecordError(f"run record: {record.eval_items}:{number} is no item of {' or '.join(PHASES)}")
+    for phase in PHASES:
+        if mine := [item for item in items if item["phase"] == phase]:
+            _check_items(record, mine)
+    counted = count_items(items)
+    for name in sorted(written.keys() | counted.keys()):
+        if written.get(name) != counted.get(name):
+            raise RecordError(
+                f"run record: {record.eval}: {name} is {json.dumps(written.get(name))}, but {record.eval_items.name} "
+                f"counts {json.dumps(counted.get(name))}"
+            )

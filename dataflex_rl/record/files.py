@@ -72,7 +72,7 @@ def read_json(path: Path) -> Any:
         return None
     except OSError as error:
         raise RecordError.of("read", path, error) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"run record: {path} is no JSON ({error})") from error
 
 

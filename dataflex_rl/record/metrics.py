@@ -116,14 +116,18 @@ def parse_line(line: bytes, number: int, record: RunRecord) -> dict[str, Any]:
     """Return the line of step `number`; RecordError naming file and line if it is not that."""
     place = f"run record: {record.metrics}:{number}"
     try:
-        value = json.loads(line)
-    except ValueError as error:
+        value = json.loads(line, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"{place} is no JSON ({error})") from error
     if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
         raise RecordError(f'{place} is no {{"step": ..., "data": ...}}')
-    if value.get("step") != number:
+    if type(value.get("step")) is not int or value["step"] != number:
         raise RecordError(f"{place} holds step {value.get('step')!r}, wanted step {number}")
     return value
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def _ends_whole(content: bytes) -> bool:

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.record.evaluation import has_evaluation, read_evaluation
+from dataflex_rl.record.evaluation import check_evaluation, has_evaluation, read_evaluation
 from dataflex_rl.record.files import RecordError, read_object, sync_folder, write_json, write_text
 from dataflex_rl.record.metrics import cut_metrics, read_metrics
 from dataflex_rl.record.paths import RunRecord
@@ -112,20 +112,27 @@ def why_not_done(record: RunRecord, steps: int) -> str | None:
     """Return what a run of that many steps still lacks, in a few words; None if it is done.
 
     Done: status says so, metrics.jsonl holds exactly the steps 1..steps, eval.json has both models on all benchmarks,
-    the trained one after these steps.
+    the trained one after these steps, and config.yaml and manifest.json say of what.
+
+    Raises:
+        RecordError: a file is broken, or eval.json is not what the evaluated items count to.
     """
     status = read_status(record)
     if status.state != "done":
         return f"status is {status.state}"
-    lines = len(read_metrics(record))
-    if lines != steps:
-        return f"{lines} of {steps} steps have metrics"
+    lines = [line for line in read_metrics(record) if line["data"]]
+    if len(lines) != steps:
+        return f"{len(lines)} of {steps} steps have metrics"
     for phase in ("untrained", "trained"):
         if not has_evaluation(record, phase):
             return f"the {phase} model is not evaluated"
     evaluation = read_evaluation(record)
     if evaluation is None or evaluation.get("steps") != steps:
         return "the trained model was evaluated after another number of steps"
+    for path in (record.config, record.manifest):
+        if not path.is_file():
+            return f"{path.name} is missing"
+    check_evaluation(record)
     return None
 
 

@@ -12,6 +12,7 @@ from dataflex_rl.record.files import RecordError, read_object, write_json
 from dataflex_rl.record.paths import RunRecord
 
 STATES = ("pending", "running", "done", "failed", "interrupted")
+_OPTIONAL: dict[str, type] = {"error": str, "pid": int}  # fields that may be None, and what they are else
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +44,19 @@ def read_status(record: RunRecord) -> Status:
     """Return the state of a run; `pending` with no attempts where nothing is written yet.
 
     Raises:
-        RecordError: the file is broken or holds an unknown state.
+        RecordError: the file is broken, holds an unknown state, or a field of another kind.
     """
     value = read_object(record.status)
     if value is None:
         return Status()
-    names = {field.name for field in fields(Status)}
     if value.get("state") not in STATES:
         raise RecordError(f"run record: {record.status}: state {value.get('state')!r}; known: {', '.join(STATES)}")
-    return Status(**{key: item for key, item in value.items() if key in names})
+    known = {field.name: type(field.default) for field in fields(Status) if field.name in value}
+    for name, kind in (known | _OPTIONAL).items():
+        found = value.get(name)
+        if name in known and not (type(found) is kind or (found is None and name in _OPTIONAL)):
+            raise RecordError(f"run record: {record.status}: {name} is {found!r}, wanted {kind.__name__}")
+    return Status(**{name: value[name] for name in known})
 
 
 def write_status(record: RunRecord, status: Status) -> Status:

@@ -7,12 +7,15 @@ from hypothesis import strategies as st
 from dataflex_rl.record import (
     RecordError,
     RunRecord,
+    changed,
     config_diff,
     config_hash,
     describe_diff,
     read_config,
     write_config,
+    write_json,
 )
+from dataflex_rl.record.manifest import KEYS
 
 CONFIG = {
     "seed": 0,
@@ -102,3 +105,26 @@ def test_any_configuration_comes_back_as_it_was(tmp_path_factory, config):
     record = RunRecord(tmp_path_factory.mktemp("record"))
     write_config(record, config)
     assert read_config(record) == config
+
+
+def test_a_record_is_that_of_one_configuration(tmp_path):
+    """config.yaml and the hash in manifest.json must both say so; what is not there says nothing."""
+    record, config, volatile = RunRecord(tmp_path), {"lr": 1, "dir": "a"}, ("dir",)
+    assert changed(record, config, volatile) == ""
+    record.metrics.touch()
+    assert changed(record, config, volatile) == "it has steps but neither config.yaml nor manifest.json"
+    write_config(record, config)
+    assert changed(record, {"lr": 1, "dir": "b"}, volatile) == ""
+    assert changed(record, {"lr": 2, "dir": "a"}, volatile) == "lr: 1 -> 2"
+    right = config_hash(config, volatile)
+    write_json(record.manifest, dict.fromkeys(KEYS) | {"config_hash": right})
+    assert changed(record, config, volatile) == ""
+    write_config(record, {"lr": 2})  # edited by hand
+    assert changed(record, config, volatile) == "lr: 2 -> 1"
+    record.config.unlink()
+    assert changed(record, config, volatile) == ""
+    other = config_hash({"lr": 2})
+    assert changed(record, {"lr": 2}, volatile) == f"config_hash in manifest.json: {right} -> {other}"
+    write_config(record, config)
+    write_json(record.manifest, dict.fromkeys(KEYS))
+    assert changed(record, config, volatile) == f"config_hash in manifest.json: None -> {right}"

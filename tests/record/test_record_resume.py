@@ -19,6 +19,7 @@ from dataflex_rl.record import (
     resumable_checkpoint,
     update_status,
     why_not_done,
+    write_config,
     write_evaluation,
     write_json,
 )
@@ -176,9 +177,21 @@ def test_done_is_validated_step_by_step(tmp_path):
     write_evaluation(record, items("trained"), steps=1)
     assert why_not_done(record, 2) == "the trained model was evaluated after another number of steps"
     write_evaluation(record, items("trained"), steps=2)
+    assert why_not_done(record, 2) == "config.yaml is missing"
+    write_config(record, {"lr": 1})
+    assert why_not_done(record, 2) == "manifest.json is missing"
+    write_json(record.manifest, {})
     assert is_done(record, 2)
     assert why_not_done(record, 3) == "2 of 3 steps have metrics"
     assert not is_done(record, 1)
+    record.eval_items.write_text(record.eval_items.read_text().replace("true", "false", 1))
+    with pytest.raises(RecordError, match=r"eval\.json: math is .* but eval_items\.jsonl counts .*\"correct\": 0"):
+        why_not_done(record, 2)
+    record.eval_items.write_text("[]\n")
+    with pytest.raises(RecordError, match=r"eval_items\.jsonl:1 is no item of untrained or trained"):
+        why_not_done(record, 2)
+    record.metrics.write_text(record.metrics.read_text().splitlines(keepends=True)[0] + '{"step": 2, "data": {}}\n')
+    assert why_not_done(record, 2) == "1 of 2 steps have metrics"
     update_status(record, state="interrupted")
     assert why_not_done(record, 2) == "status is interrupted"
 

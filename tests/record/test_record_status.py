@@ -16,6 +16,7 @@ from dataflex_rl.record import (
     cost_of,
     cut_metrics,
     git_revision,
+    read_cost,
     read_manifest,
     read_status,
     record_path,
@@ -53,6 +54,29 @@ def test_status_of_a_life(tmp_path):
     done = update_status(record, state="done", step=60)
     assert read_status(record) == done
     assert done.started <= done.updated
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wanted"),
+    [("step", None, "int"), ("steps", "3", "int"), ("attempts", True, "int"), ("error", 1, "str"), ("pid", "1", "int")],
+)
+def test_a_status_of_other_kinds_is_refused(tmp_path, field, value, wanted):
+    record = RunRecord(tmp_path)
+    write_json(record.status, {"state": "running", field: value})
+    with pytest.raises(RecordError, match=rf"status\.json: {field} is {value!r}, wanted {wanted}"):
+        read_status(record)
+
+
+def test_a_cost_holds_numbers(tmp_path):
+    record = RunRecord(tmp_path)
+    assert read_cost(record) is None
+    cost = {"prompts": 8, "tokens": {"generated": None}, "seconds": {}, "gpu_seconds": 0.5}
+    write_json(record.cost, cost)
+    assert read_cost(record) == cost
+    for bad in ({"prompts": "8"}, {"tokens": {"generated": True}}, {"seconds": [1]}):
+        write_json(record.cost, bad)
+        with pytest.raises(RecordError, match=r"cost\.json: .* wanted a number"):
+            read_cost(record)
 
 
 def test_status_refuses_unknown_states(tmp_path):

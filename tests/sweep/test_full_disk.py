@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -24,11 +26,12 @@ from tests.sweep.stubs import sweep
 
 # What a run writes, by the record's own code, and how it ends; the disk of a run whose name is given is full.
 RECORD = """
-import sys
+import json, sys
 from pathlib import Path
 from dataflex_rl.record import *
-folder, steps, full = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
-record = RunRecord(Path(folder))
+from dataflex_rl.record.manifest import KEYS
+planned, full = json.loads(sys.argv[1]), sys.argv[2:]
+record, steps = RunRecord(Path(planned["run_dir"])), planned["steps"]
 items = [dict(benchmark="b", domain="d", item="1", correct=True, pred="", gold="", tokens=1, truncated=False)]
 with claim(record):
     begin_attempt(record, steps=steps)
@@ -45,6 +48,8 @@ with claim(record):
         sys.exit(1)
     for phase, trained in (("untrained", 0), ("trained", steps)):
         write_evaluation(record, [{**item, "phase": phase} for item in items], steps=trained)
+    write_config(record, {})
+    write_json(record.manifest, {key: planned.get(key) for key in KEYS})
     update_status(record, state="done", step=steps)
 """
 # The command of a run with no room for a file of more than a few lines.
@@ -70,7 +75,7 @@ def launch(planned: Sweep, machines: Fleet, command: Callable[[Run], list[str]],
 def test_a_run_on_a_full_disk_fails_with_the_cause_and_the_others_finish(machines: Fleet, tmp_path: Path) -> None:
     def command(run: Run) -> list[str]:
         full = ["full"] if run.name == "m-t/b/seed_0" else []
-        return [sys.executable, "-c", RECORD, run.run_dir, "1", *full]
+        return [sys.executable, "-c", RECORD, json.dumps(asdict(run)), *full]
 
     planned = sweep(tmp_path, ["a", "b"], 2)
     code, out = launch(planned, machines, command)
@@ -90,7 +95,7 @@ def test_a_real_run_without_room_is_refused_and_the_others_finish(machines: Flee
     def command(run: Run) -> list[str]:
         if run.method == "static":
             return [sys.executable, "-c", NO_ROOM, *run.arguments]
-        return [sys.executable, "-c", RECORD, run.run_dir, str(run.steps)]
+        return [sys.executable, "-c", RECORD, json.dumps(asdict(run))]
 
     code, out = launch(real, machines, command, retries=0)
     assert code == 1, out
