@@ -1,39 +1,43 @@
 """The pair audit: at every seed, do the methods differ in nothing but the method?
 
 Compared are the finished records of one model, task and regime at one seed: budget, dataset, evaluation, every key of
-the configuration that does not belong to the method, and the prompts consumed. Runs that do not mix consumed the same
-stream; where one mixes, its domains agree with the others' on their common prefix.
+the configuration that is neither the method's nor the place of the record, and the prompts consumed. Over the seeds,
+each method must be the same.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-import yaml
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.record import RecordError
+from dataflex_rl.record.config import ABSENT
+from dataflex_rl.sweep.finished import METHOD_KEYS as METHOD_KEYS
+from dataflex_rl.sweep.finished import Finished, read_finished
+from dataflex_rl.sweep.streams import stream_differences
 
-from dataflex_rl.attempt import VOLATILE
-from dataflex_rl.record import RecordError, RunRecord, config_diff, read_json, read_manifest
-from dataflex_rl.seeding import common_prefix
-
-METHOD_KEYS = (  # what a method may set, and where its name goes
-    "dataflex", "method_name", "trainer.v1.trainer_mode", "actor_rollout_ref.rollout.trace",
-)  # fmt: skip
-_SAME = ("model", "task", "regime", "seed", "steps", "host", "dataset_fingerprint", "evaluation_digest")
-_NOTED = ("versions", "git_revision")
+_READ = ("method", "seed", "model", "task", "regime", "steps", "mixer", "run_dir")
 _CONTROLS = ("uniform", "static")
+_OF_SEED = (
+    "seed", "data.seed", "actor_rollout_ref.actor.data_loader_seed", "actor_rollout_ref.rollout.seed",
+    "critic.data_loader_seed",
+)  # fmt: skip
+_OF_REGIME = ("data.train_files", "dataset_fingerprint")  # a regime draws its data anew at every seed
+Run = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What the audit found: `differences` make a pair unfair, `incomplete` names runs that are not there, `notes` is
-    what differs without touching the comparison by itself. `pairs` counts the compared pairs of runs.
+    """What the audit found: `differences` make a pair unfair or cannot be compared, `incomplete` names runs that are
+    not there, `notes` is what differs without touching the comparison by itself. `pairs` counts the compared pairs of
+    runs, `planned` those of the plan.
     """
 
+    planned: int
     pairs: int
     differences: tuple[str, ...]
     incomplete: tuple[str, ...]
@@ -44,120 +48,133 @@ class Audit:
         """Whether pairs were compared and none differs."""
         return self.pairs > 0 and not self.differences
 
+    @property
+    def verdict(self) -> str:
+        """The result on one line."""
+        counts = f"{self.pairs} of {self.planned} pairs compared, {len(self.differences)} differences"
+        if self.pairs or self.differences:
+            return f"{'clean' if self.clean else 'NOT clean'}; {counts}"
+        why = "two methods are finished at no seed" if self.planned else "the plan has one method at each seed"
+        return f"nothing to compare: {why}"
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON data."""
-        return {**asdict(self), "clean": self.clean}
+        return {**asdict(self), "clean": self.clean, "verdict": self.verdict}
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Finished:
-    """The parts of a finished record that are compared."""
+def audit(runs: Sequence[Run]) -> Audit:
+    """Audit the runs of a plan. Only what is finished is compared; a record that cannot be read is a difference.
 
-    method: str
-    mixes: bool
-    manifest: Mapping[str, Any]
-    cost: Mapping[str, Any]
-    config: Mapping[str, Any]
-
-
-def audit(runs: Sequence[Mapping[str, Any]]) -> Audit:
-    """Audit the runs of a plan; read are method, seed, model, task, regime, mixer, run_dir.
-
-    Only what is finished is compared. A record that cannot be read is a difference.
+    Raises:
+        ConfigError: a run of the plan lacks a key.
     """
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for run in runs:
-        groups[(run["model"], run["task"], run["regime"], run["seed"])].append(run)
+        if lacking := [key for key in _READ if key not in run]:
+            raise ConfigError(
+                f"plan: the run at {run.get('run_dir')} lacks {', '.join(lacking)}; launch writes it anew"
+            )
     pairs, differences, incomplete, notes = 0, [], [], []
-    for (model, task, regime, seed), members in groups.items():
-        place = f"{model}-{task}{'' if regime == 'full' else f' {regime}'}, seed {seed}"
-        finished = []
-        for run in members:
-            try:
-                read = _read(run)
-            except (RecordError, OSError) as error:
-                differences.append(f"{place}: {run['method']}: {error}")
-                continue
-            if read is None:
-                incomplete.append(f"{place}: no finished run of {run['method']}")
-            else:
-                finished.append(read)
-        if len(finished) > 1:
-            pairs += len(finished) - 1
-            differences += [f"{place}: {text}" for text in _compare(finished)]
-            notes += [f"{place}: {text}" for text in _by_value(finished, _NOTED, "manifest")]
-    return Audit(pairs=pairs, differences=tuple(differences), incomplete=tuple(incomplete), notes=tuple(notes))
-
-
-def _read(run: Mapping[str, Any]) -> _Finished | None:
-    """Return what is compared of a run, None if it is not done."""
-    record = RunRecord(Path(run["run_dir"]))
-    status = read_json(record.status)
-    manifest = read_manifest(record)
-    if status is None or status.get("state") != "done" or manifest is None:
-        return None
-    return _Finished(
-        method=str(run["method"]),
-        mixes=run["mixer"] != "none",
-        manifest=manifest,
-        cost=read_json(record.cost) or {},
-        config=_config(record),
+    finished: dict[tuple[str, ...], list[Finished]] = defaultdict(list)
+    groups = _grouped(runs)
+    for (*campaign, seed), members in groups.items():
+        place = f"{_name(campaign)}, seed {seed}"
+        found, broken, missing = _read(members)
+        finished[tuple(campaign)] += found
+        pairs += max(len(found) - 1, 0)
+        differences += [f"{place}: {text}" for text in [*broken, *_differences(found)]]
+        incomplete += [f"{place}: {text}" for text in [*missing, *_without_control(members)]]
+        notes += [f"{place}: {text}" for text in _disagreements((f.method, f.notes) for f in found)]
+    for key, found in finished.items():
+        differences += [f"{_name(key)}: {text}" for text in _over_seeds(found)]
+        notes += [f"{_name(key)}: {text}" for text in _seeds_apart(found)]
+    planned = sum(len(members) - 1 for members in groups.values())
+    return Audit(
+        planned=planned, pairs=pairs, differences=tuple(differences), incomplete=tuple(incomplete), notes=tuple(notes)
     )
 
 
-def _config(record: RunRecord) -> dict[str, Any]:
-    """Return a record's configuration, read by the fast reader where there is one."""
-    try:
-        value = yaml.load(
-            record.config.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
-    except yaml.YAMLError as error:
-        raise RecordError(f"run record: {record.config} is no configuration ({' '.join(str(error).split())})") from None
-    return value if isinstance(value, dict) else {}
+def _grouped(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Run]]:
+    """Return the runs by model, task, regime and seed, the controls first in each."""
+    groups: dict[tuple[Any, ...], list[Run]] = defaultdict(list)
+    for run in sorted(runs, key=lambda run: (*_CONTROLS, run["method"]).index(run["method"])):
+        groups[(run["model"], run["task"], run["regime"], run["seed"])].append(run)
+    return groups
 
 
-def _compare(finished: Sequence[_Finished]) -> list[str]:
+def _name(campaign: Sequence[str]) -> str:
+    model, task, regime = campaign
+    return f"{model}-{task}{'' if regime == 'full' else f' {regime}'}"
+
+
+def _read(members: Sequence[Run]) -> tuple[list[Finished], list[str], list[str]]:
+    """Return the finished runs, what is broken of the others, and which are not there."""
+    finished, broken, missing = [], [], []
+    for run in members:
+        try:
+            read = read_finished(run)
+        except (RecordError, OSError) as error:
+            broken.append(f"{run['method']}: {error}")
+            continue
+        if read is None:
+            missing.append(f"no finished run of {run['method']}")
+        else:
+            finished.append(read)
+    return finished, broken, missing
+
+
+def _differences(found: Sequence[Finished]) -> list[str]:
     """Return what differs among the methods of one seed."""
-    control = next((f for name in _CONTROLS for f in finished if f.method == name), finished[0])
-    found = _by_value(finished, _SAME, "manifest") + _by_value(finished, ("prompts",), "cost")
-    ignored = (*VOLATILE, *METHOD_KEYS)
-    for other in finished:
-        if other is not control:
-            found += [
-                f"{key}: {json.dumps(old)} ({control.method}) against {json.dumps(new)} ({other.method})"
-                for key, old, new in config_diff(control.config, other.config, ignored)
-            ]
-            found += _streams(control, other)
-    return found
+    return [*_disagreements((f.method, f.facts) for f in found), *stream_differences([f.consumed for f in found])]
 
 
-def _by_value(finished: Sequence[_Finished], keys: Sequence[str], part: str) -> list[str]:
-    """Return, for each key on which the methods disagree, `key: value (methods), value (methods)`."""
+def _disagreements(labelled: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Return, for each key on which the labelled facts disagree, `key: value (labels), value (labels)`."""
+    known = list(labelled)
     found = []
-    for key in keys:
-        methods: dict[str, list[str]] = defaultdict(list)
-        for run in finished:
-            methods[json.dumps(getattr(run, part).get(key), sort_keys=True)].append(run.method)
-        if len(methods) > 1:
-            found.append(f"{key}: " + ", ".join(f"{value} ({', '.join(who)})" for value, who in methods.items()))
+    for key in dict.fromkeys(key for _, facts in known for key in facts):
+        values: dict[str, list[str]] = defaultdict(list)
+        for label, facts in known:
+            values[json.dumps(facts[key], sort_keys=True) if key in facts else ABSENT].append(label)
+        if len(values) > 1:
+            found.append(f"{key}: " + ", ".join(f"{value} ({', '.join(who)})" for value, who in values.items()))
     return found
 
 
-def _streams(control: _Finished, other: _Finished) -> list[str]:
-    """Return how the prompts that two runs consumed differ."""
-    one, two = (run.manifest.get("prompt_stream_digest") for run in (control, other))
-    if not one or not two:
-        lacking = ", ".join(run.method for run, digest in ((control, one), (other, two)) if not digest)
-        return [f"prompt stream: not recorded ({lacking})"]
-    names = f"{control.method} and {other.method}"
-    if not (control.mixes or other.mixes):
-        if (one["all"]["digest"], one["all"]["count"]) == (two["all"]["digest"], two["all"]["count"]):
-            return []
-        agreed, compared = common_prefix(one["all"], two["all"])
-        return [f"prompt stream: {names} agree on {agreed} of {compared} prompts"]
-    found = []
-    for domain in sorted(set(one["domains"]) & set(two["domains"])):
-        agreed, compared = common_prefix(one["domains"][domain], two["domains"][domain])
-        if agreed != compared:
-            found.append(f"prompt stream of {domain}: {names} agree on {agreed} of {compared} prompts in common")
+def _without_control(members: Sequence[Run]) -> list[str]:
+    """Return the controls that the runs planned at one seed are compared with, but which are not among them."""
+    present, found = {run["method"] for run in members}, []
+    for control, needs in (("uniform", _acts), ("static", _only_mixes)):
+        users = [run["method"] for run in members if needs(run)]
+        if users and control not in present:
+            found.append(f"no run of the control {control} is planned beside {', '.join(users)}")
     return found
+
+
+def _acts(run: Run) -> bool:
+    return bool(run.get("actuator", "none") != "none")
+
+
+def _only_mixes(run: Run) -> bool:
+    return bool(run["mixer"] != "none" and not _acts(run))
+
+
+def _over_seeds(found: Sequence[Finished]) -> list[str]:
+    """Return in what a method is not the same at every seed."""
+    methods: dict[str, list[Finished]] = defaultdict(list)
+    for run in found:
+        methods[run.method].append(run)
+    return [
+        f"{method}: {text}"
+        for method, runs in methods.items()
+        for text in _disagreements((f"seed {run.seed}", run.method_facts) for run in runs)
+    ]
+
+
+def _seeds_apart(found: Sequence[Finished]) -> list[str]:
+    """Return what differs between the seeds besides the seed: each pair may be fair, their average mixes them."""
+    firsts = {run.seed: run for run in reversed(found)}
+    unseen = {*_OF_SEED, *(_OF_REGIME if any(run.facts["regime"] != "full" for run in found) else ())}
+    return _disagreements(
+        (f"seed {seed}", {key: value for key, value in run.facts.items() if key not in unseen})
+        for seed, run in sorted(firsts.items())
+    )

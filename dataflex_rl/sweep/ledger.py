@@ -8,7 +8,8 @@ from typing import Any
 
 from rich.table import Table
 
-from dataflex_rl.record import RunRecord, read_json
+from dataflex_rl.record import RecordError, RunRecord, read_cost
+from dataflex_rl.sweep.records import status_of
 
 _COLUMNS = ("runs", "prompts", "generated", "trained", "dropped", "seconds", "gpu_hours")
 
@@ -17,15 +18,21 @@ def ledger(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | Non
     """Return {method: {runs, prompts, generated, trained, dropped [tokens], seconds [s], gpu_hours}} of finished runs.
 
     `seconds` is the time of the training steps, evaluations at the end included and start-up not. A sum is None where
-    a run did not record the number; a method without finished runs has 0 of all.
+    a run did not record the number, or its file is broken (the audit names it); a method without finished runs has 0
+    of all.
     """
     costs: dict[str, list[Mapping[str, Any]]] = {run["method"]: [] for run in runs}
     for run in runs:
-        record = RunRecord(Path(run["run_dir"]))
-        status = read_json(record.status) or {}
-        if status.get("state") == "done":
-            costs[run["method"]].append(read_json(record.cost) or {})
+        if status_of(run["run_dir"]).state == "done":
+            costs[run["method"]].append(_cost(RunRecord(Path(run["run_dir"]))))
     return {method: _sums(found) for method, found in costs.items()}
+
+
+def _cost(record: RunRecord) -> Mapping[str, Any]:
+    try:
+        return read_cost(record) or {}
+    except RecordError:
+        return {}
 
 
 def _sums(costs: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+from dataflex_rl.attempt import VOLATILE
 from dataflex_rl.console import domain_scores
-from dataflex_rl.record import RecordError, RunRecord, Status, read_evaluation, read_status, why_not_done
+from dataflex_rl.plain import plain
+from dataflex_rl.record import (
+    RecordError,
+    RunRecord,
+    Status,
+    changed,
+    read_evaluation,
+    read_manifest,
+    read_status,
+    why_not_done,
+)
+from dataflex_rl.regime import ignored_keys, note_source
+from dataflex_rl.sources import place_sources, to_build
 from dataflex_rl.sweep.overview import fate_now
-from dataflex_rl.sweep.plan import Run
+from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.store import Fate
+
+_IDENTITY = ("method", "seed", "model", "task", "regime", "steps", "host", "scorer", "actuator", "mixer")
 
 
 def run_command(run: Run) -> list[str]:
@@ -20,10 +37,35 @@ def run_command(run: Run) -> list[str]:
 
 def lacking(run: Run) -> str | None:
     """Return what a run lacks to be done, in a few words; None if it is done. An unreadable record lacks itself."""
+    record = RunRecord(Path(run.run_dir))
     try:
-        return why_not_done(RunRecord(Path(run.run_dir)), run.steps)
+        return why_not_done(record, run.steps) or contradictions(read_manifest(record) or {}, asdict(run)) or None
     except (RecordError, OSError) as error:
         return str(error)
+
+
+def contradictions(manifest: Mapping[str, Any], run: Mapping[str, Any]) -> str:
+    """Return in what a manifest is that of another run than the planned one; "" if in nothing."""
+    both = [key for key in _IDENTITY if key in manifest and key in run]
+    wrong = [f"{key} {manifest[key]!r}, the plan {run[key]!r}" for key in both if manifest[key] != run[key]]
+    return f"its manifest.json says {'; '.join(wrong)}" if wrong else ""
+
+
+def other_run(sweep: Sweep, run: Run) -> str:
+    """Return how the record at a run's place is not that of the run as it is composed now; "" if it is, or is empty.
+
+    Raises:
+        RecordError: config.yaml or manifest.json is broken.
+    """
+    record = RunRecord(Path(run.run_dir))
+    if not any(path.exists() for path in (record.config, record.manifest, record.metrics)):
+        return ""
+    config = sweep.config_of(run)
+    built = to_build(config)
+    note_source(config)
+    place_sources(config)
+    difference = changed(record, plain(config), (*VOLATILE, *built, *ignored_keys(config)))
+    return difference or contradictions(read_manifest(record) or {}, asdict(run))
 
 
 def status_of(run_dir: str) -> Status:

@@ -34,11 +34,16 @@ def finished(folder: Path, method: str, seed: int = 0, **changes: Any) -> dict[s
     `changes`: keys of the manifest; `config` merges into the configuration, `prompts` are those consumed.
     """
     mixes = method in ("static", "reward_gap")
-    config = {"data": {"lr": 1}, "dataflex": {"actuator": method}, "trainer": {"v1": {"trainer_mode": f"of-{method}"}}}
+    actuator = "none" if mixes or method == "uniform" else method
+    config = {
+        "data": {"lr": 1, "seed": seed},
+        "dataflex": {"actuator": {"name": actuator}},
+        "trainer": {"v1": {"trainer_mode": "dataflex_mix_sync" if mixes else "dataflex_sync"}},
+    }
     prompts = changes.pop("prompts", PROMPTS)
     config |= changes.pop("config", {})
     values = {
-        "sweep": "s", "method": method, "scorer": "none", "actuator": "none" if mixes else method,
+        "sweep": "s", "method": method, "scorer": "none", "actuator": actuator,
         "mixer": method if mixes else "none", "model": "m", "task": "t", "regime": "full", "seed": seed, "steps": 1,
         "host": "cpu", "config_hash": "c", "dataset_fingerprint": "d", "evaluation_digest": "e", "git_revision": None,
         "prompt_stream_digest": digest(prompts), **changes,
@@ -60,6 +65,6 @@ def finished(folder: Path, method: str, seed: int = 0, **changes: Any) -> dict[s
     write_json(record.cost, {"prompts": 8, "tokens": tokens, "seconds": {"step": 2.0}, "gpu_seconds": 7200.0})
     update_status(record, state="done", attempts=1, step=1, steps=1)
     return {
-        "method": method, "seed": seed, "model": "m", "task": "t", "regime": "full", "mixer": values["mixer"],
-        "steps": 1, "run_dir": str(record.path),
+        "method": method, "seed": seed, "model": "m", "task": "t", "regime": "full", "scorer": "none",
+        "actuator": actuator, "mixer": "none" if not mixes else method, "steps": 1, "run_dir": str(record.path),
     }  # fmt: skip
