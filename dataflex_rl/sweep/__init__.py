@@ -12,7 +12,8 @@
 - view: the live table, or plain lines
 - overview: done, running, failed, time left, per method
 - status: the same from another terminal
-- audit: do the runs of a seed differ in nothing but the method?
+- records: is a run's record that of the plan, and done?
+- audit: do the runs of a seed differ in nothing but the method? finished: what is compared; streams: the prompts
 - ledger: tokens, seconds and GPU-hours per method
 
 Why not hydra-ray-launcher (1.2.2 was read): it runs the task function inside the Ray worker that it is scheduled on, so

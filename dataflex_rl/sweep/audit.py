@@ -51,7 +51,7 @@ class Audit:
     @property
     def verdict(self) -> str:
         """The result on one line."""
-        counts = f"{self.pairs} of {self.planned} pairs compared, {len(self.differences)} differences"
+        counts = f"{self.pairs} pairs compared, {len(self.differences)} differences"
         if self.pairs or self.differences:
             return f"{'clean' if self.clean else 'NOT clean'}; {counts}"
         why = "two methods are finished at no seed" if self.planned else "the plan has one method at each seed"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.record import RunRecord, check_writable, read_manifest
+from dataflex_rl.record import check_writable
 from dataflex_rl.sweep.audit import Audit, audit
 from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.interrupt import Interrupt
@@ -21,7 +21,7 @@ from dataflex_rl.sweep.ledger import ledger, ledger_table
 from dataflex_rl.sweep.lock import held, launcher_alive
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.records import joined, run_command, status_of
+from dataflex_rl.sweep.records import joined, other_run, run_command, status_of
 from dataflex_rl.sweep.store import FOLDER, Store
 from dataflex_rl.sweep.view import View, span
 
@@ -52,7 +52,8 @@ def launch(
 ) -> int:  # fmt: skip
     """Run what is not done of a sweep, then audit it; returns the exit code.
 
-    0: all done and the audit clean; 1: a run failed or the audit found a difference; 130: interrupted or cancelled.
+    0: all done and the audit clean; 1: a run failed, or pairs were planned and the audit is not clean; 130: interrupted
+    or cancelled.
 
     Raises:
         ConfigError: another launcher is at work, a record of another configuration, runs that fit nowhere.
@@ -98,7 +99,6 @@ def check_records(sweep: Sweep) -> None:
     Raises:
         ConfigError: names the first differing run, its keys, and how many more differ.
     """
-    from dataflex_rl.attempt import changed_keys
     from dataflex_rl.sources import check_files
 
     for config in {id(config): config for config in sweep.configs.values()}.values():
@@ -107,10 +107,8 @@ def check_records(sweep: Sweep) -> None:
         check_files(fresh)
     changed = []
     for run in sweep.runs:
-        record = RunRecord(Path(run.run_dir))
-        if record.config.is_file() and record.manifest.is_file() and read_manifest(record) is not None:
-            keys = changed_keys(sweep.config_of(run), record)
-            changed += [f"{run.name} ({keys})"] if keys else []
+        difference = other_run(sweep, run)
+        changed += [f"{run.name} ({difference})"] if difference else []
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise ConfigError(
@@ -170,7 +168,9 @@ def request_cancel(store: Store) -> int:
 
 
 def show_audit(store: Store, view: View | None = None, *, as_json: bool = False) -> int:
-    """Audit the finished runs of a launched sweep, print and keep what is found; 1 if anything differs."""
+    """Audit the finished runs of a launched sweep, print and keep what is found; 1 unless pairs were compared and none
+    differs. At the end of a launch (it gives the view) without pairs in its plan, 1 only if a record is broken.
+    """
     runs: list[Mapping[str, Any]] = store.read_plan()["runs"]
     found, costs = audit(runs), ledger(runs)
     store.keep("audit.json", found.as_dict())
@@ -182,13 +182,13 @@ def show_audit(store: Store, view: View | None = None, *, as_json: bool = False)
         (view or View(live=False)).show(ledger_table(costs))
     if store.problem and view is None:
         print(f"the audit was not kept: {store.problem}", file=sys.stderr)
-    return int(bool(found.differences))
+    wanted = view is None or found.planned > 0
+    return int(bool(found.differences) or (wanted and not found.clean))
 
 
 def _say(found: Audit, view: View) -> None:
     counts = asdict(found)
-    verdict = "clean" if found.clean else "nothing to compare" if not found.pairs else "NOT clean"
-    view.event(f"pair audit: {verdict}; {found.pairs} pairs compared, {len(found.differences)} differences")
+    view.event(f"pair audit: {found.verdict}")
     for title, kind in (("differs", "differences"), ("missing", "incomplete"), ("note", "notes")):
         lines = counts[kind]
         for line in lines[:20]:

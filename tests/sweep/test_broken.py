@@ -84,7 +84,8 @@ def test_a_torn_line_of_attempts_ends_before_the_next(store: Store) -> None:
 def test_broken_results_of_an_audit_are_written_anew(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("ledger.json", "audit.json"):
         (store.path / name).write_text('{"a')
-    assert main(["audit", str(store.path.parent)]) == 0
+    assert main(["audit", str(store.path.parent)]) == 1
+    assert "pair audit: nothing to compare: two methods are finished at no seed" in capsys.readouterr().out
     assert json.loads((store.path / "ledger.json").read_text())["a"]["runs"] == 0
 
 
