@@ -5,8 +5,11 @@
 - knights: the last stated role of every person in the final answer
 - choice: one option letter A..J, stated as the answer
 - toy3: the exact text, for the embedded task
+- choice_reading, knights_reading: where a text states a letter; which roles it states
+- math_text, math_shape: answers without spacing and units, as exact numbers; as values, lists and tuples
 - boxed, answer: the last `\\boxed{...}`; the common result
 - symbolic, symbolic_worker: the bounded process in which formulas are compared
 
-`pred` is what was read as the answer, "" where the response states none. No text of a model raises or runs as code.
+`pred` is what was read as the answer, "" where the response states none. No text of a model raises or runs as
+code; where two readings of it are arguable it states no answer.
 """

@@ -53,6 +53,6 @@ def verifier(data_source: str) -> ModuleType:
     Raises:
         ConfigError: an unknown source.
     """
-    if data_source not in SOURCES:
+    if not isinstance(data_source, str) or data_source not in SOURCES:
         raise unknown("data_source", data_source, SOURCES)
     return VERIFIERS[SOURCES[data_source]]

@@ -1,4 +1,4 @@
-"""The process that compares formulas: `python -m dataflex_rl.rewards.symbolic_worker CPU_SECONDS BYTES`.
+"""The process that compares formulas: `python -P symbolic_worker.py CPU_SECONDS BYTES`.
 
 It reads one JSON line {"gold": ..., "pred": ...} per comparison and answers with one line, true or false. A comparison
 that takes more CPU time than it may is ended by the system with the whole process; so is one that wants more memory.
@@ -30,12 +30,38 @@ def parse(text: str) -> tuple[Any, ...]:
     )
 
 
+@lru_cache(maxsize=4096)
 def equal(gold: str, pred: str) -> bool:
-    """Return whether two formulas mean the same."""
+    """Return whether two formulas mean the same; two constants must agree in twelve digits, tiny ones too."""
     from math_verify import verify
 
     golds, preds = parse(gold), parse(pred)
-    return bool(golds and preds) and bool(verify(list(golds), list(preds), timeout_seconds=0))
+    if not (golds and preds):
+        return False
+    same = bool(verify(list(golds), list(preds), timeout_seconds=0))
+    distance = relative_distance(golds[0], preds[0])
+    return same if distance is None else distance < 1e-12 and (same or distance < 1e-40)
+
+
+def relative_distance(gold: Any, pred: Any) -> float | None:
+    """Return how far apart two constants are, relative to the larger one; None if one is no finite constant.
+
+    The letter i is the imaginary unit.
+    """
+    from sympy import Expr, Float, I, N  # type: ignore[import-untyped]
+
+    if not (isinstance(gold, Expr) and isinstance(pred, Expr)):
+        return None
+    values = [one.subs({sign: I for sign in one.free_symbols if str(sign) == "i"}) for one in (gold, pred)]
+    if not all(one.is_number and one.is_finite for one in values):
+        return None
+    sizes = [abs(N(one, 50)) for one in (*values, values[0] - values[1])]
+    if not all(size.is_Float or size.is_Integer for size in sizes):
+        return None
+    largest = max(sizes[:2])
+    if largest < Float("1e-90"):
+        return 0.0
+    return float(sizes[2] / largest)
 
 
 def main(argv: list[str]) -> int:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dataflex_rl.rewards.answer import need_text
+
 _SPECIALS = ("</s>", "<pad>")
 
 
@@ -23,7 +25,11 @@ def compute_score(
     End-of-sequence and padding markers at the end are dropped; anything else, a space included, counts as text.
     The keys are the same for every response: score, acc, pred (the text that was compared).
     A response of any content gets a grade; an empty one is wrong.
+
+    Raises:
+        ConfigError: the response or the gold answer is no text.
     """
+    need_text("toy3", solution_str, ground_truth)
     pred = _without_specials(solution_str)
     score = 1.0 if pred and pred == ground_truth else 0.0
     return {"score": score, "acc": score, "pred": pred}

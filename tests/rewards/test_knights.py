@@ -106,3 +106,89 @@ def test_gold_answers_round_trip() -> None:
 def test_a_broken_gold_answer_is_an_error_that_shows_it(gold: str) -> None:
     with pytest.raises(ConfigError, match=r"gold answer .* wanted 'Ann is a knight, Bob is a knave', each"):
         compute_score("kk_hard", "Final answer: Ann is a knight", gold)
+
+
+TWO = "Ann is a knight, Bob is a knave"
+WITH_CARE = [  # (what is read, final answer): denials, suppositions, both roles at once, words after the answer
+    ("Ann is a knave, Bob is a knave", "Ann cannot be a knight, Bob is a knave"),
+    ("Ann is a knave, Bob is a knave", "Ann is no knight, Bob is a knave"),
+    ("Ann is a knave, Bob is a knave", "Ann is never a knight, Bob is a knave"),
+    ("Ann is a knave, Bob is a knave", "Ann is a non-knight, Bob is a knave"),
+    ("Ann is a knave, Bob is a knave", "Ann isnt a knight, Bob is a knave"),
+    ("Bob is a knave", "Ann is the opposite of a knight. Bob is a knave"),
+    ("Bob is a knave", "Ann is unlikely to be a knight. Bob is a knave"),
+    ("", "Ann: knight = False, Bob is a knave"),
+    ("Bob is a knave", "Ann is a knight: false; Bob is a knave: true"),
+    ("", "If Ann is a knight, then Bob is a knave"),
+    ("", "Suppose Ann is a knight and Bob is a knave. Contradiction."),
+    (
+        "Ann is a knight, Bob is a knave",
+        "Ann is a knight, Bob is a knave. If Ann were a knave, her statement would be false.",
+    ),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight, Bob is a knave\nConclusion: knights always tell the truth"),
+    ("Ann is a knight, Bob is a knave", "There is one knight and one knave: Ann is a knight, Bob is a knave"),
+    ("Ann is a knight, Bob is a knave", "Among Ann and Bob, the knight is Ann and the knave is Bob"),
+    ("Ann is a knave, Bob is a knave", "none of Ann, Bob is a knight"),
+    ("Ann is a knave, Bob is a knave", "neither Ann nor Bob is a knight"),
+    ("", "It is not the case that Ann is a knight and Bob is a knave"),
+    ("", "not both: Ann is a knight and Bob is a knave"),
+    ("", "Ann is a knight or Bob is a knave"),
+    ("Bob is a knave", "Ann is a knight and a knave, Bob is a knave"),
+    ("Bob is a knave", "Ann might be a knight. Bob is a knave"),
+    ("Bob is a knave", "Ann is a knight? Bob is a knave."),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight, not a knave; Bob is a knave, not a knight."),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight rather than a knave, Bob is a knave"),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight and Bob isn't a knight"),
+    ("Ann is a knight, Bob is a knave", "Ann = knight, Bob = knave\n\nHope this helps!"),
+    (
+        "Ann is a knight, Bob is a knave",
+        "Ann is a knight, Bob is a knave. This is consistent because Ann says that Bob is a knave, which is true.",
+    ),
+    ("Ann is a knight, Bob is a knave", "**Ann** is a **knight**, **Bob** is a **knave**"),
+    ("Ann is a knight, Bob is a knave", "Ann → knight, Bob → knave"),
+    ("Ann is a knight, Bob is a knave", "Ann must be a knight and Bob must be a knave"),
+    ("Ann is a knight, Bob is a knave", "Ann's role: knight\nBob's role: knave"),
+    ("Ann is a knight, Bob is a knave", "\\boxed{\\text{Ann is a knight, Bob is a knave}}"),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight, Bob is a knave, since knights tell the truth."),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight, Bob is a knave (no contradiction)."),
+    ("Ann is a knight, Bob is a knave", "- **Ann**: Knight (tells the truth)\n- **Bob**: Knave (lies)"),
+    (
+        "Ann is a knight, Bob is a knave",
+        "Ann is a knight, Bob is a knave. So exactly one is a knight and the other is a knave.",
+    ),
+    ("Ann is a knight", "Ann is a knight; Bob is not not a knight"),
+    ("Ann is a knight, Bob is a knight", "Ann is a knight, Bob is not a knave."),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight, while Bob is a knave"),
+    ("", "Ann says Bob is a knave"),
+    ("Ann is a knight, Bob is a knave", "(1) Ann is a knight (2) Bob is a knave"),
+    ("", "Ann, Bob = knight, knave"),
+    ("Ann is a knight, Bob is a knave", "the knight is Ann, the knave is Bob"),
+    ("Ann is a knight, Bob is a knave", "Ann is the knight, Bob is the knave"),
+    ("Ann is a knight, Bob is a knave", "ANN IS A KNIGHT. BOB IS A LIAR."),
+    (
+        "Ann is a knight, Bob is a knave",
+        "Ann is a knight and tells the truth; Bob does not tell the truth, so Bob is a knave",
+    ),
+    ("Bob is a knave", "Ann is not not a knight. Bob is a knave"),
+]
+
+
+@pytest.mark.parametrize(("pred", "final"), WITH_CARE)
+def test_a_role_is_read_as_a_careful_reader_would(pred: str, final: str) -> None:
+    result = compute_score("kk_hard", f"Final answer: {final}", TWO)
+    assert result == {"score": float(pred == TWO), "acc": float(pred == TWO), "pred": pred}
+
+
+@pytest.mark.parametrize(
+    ("gold", "written"),
+    [("Oliver", "Ol\u0131ver"), ("Oliver", "OL\u0130VER"), ("\u0130pek", "\u0130pek"), ("K", "\u212a")],
+)
+def test_letters_that_only_a_pattern_takes_for_the_same_are_read(gold: str, written: str) -> None:
+    result = compute_score("kk_hard", f"Final answer: {written} is a knight", f"{gold} is a knight")
+    assert result == {"score": 1.0, "acc": 1.0, "pred": f"{gold} is a knight"}
+
+
+@pytest.mark.parametrize("response", [None, 3, b"Final answer: Ann is a knight"])
+def test_a_response_that_is_no_text_is_an_error(response: object) -> None:
+    with pytest.raises(ConfigError, match=r"knights and knaves: response .* wanted a text"):
+        compute_score("kk_hard", response, TWO)  # type: ignore[arg-type]

@@ -1,0 +1,151 @@
+"""Answers of mathematics as text: spacing and fonts removed, exact numbers, units."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+
+MAX_TEXT = 2000  # characters; a longer answer is left as it is
+_MAX_DIGITS = 60  # of a number that is compared exactly here
+_CHARACTERS = str.maketrans(
+    {
+        **dict.fromkeys("\u2212\u2013\u2010\u2011\ufe63\uff0d", "-"),
+        "\u00d7": "\\times ",
+        "\u00b7": "\\cdot ",
+        "\u03c0": "\\pi ",
+        "\u221e": "\\infty ",
+        "\u00b0": "^\\circ",
+    }
+)
+_VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e]")
+_DOLLAR = re.compile(r"\\\$")
+_GROUPING = re.compile(r"(?<=\d)(?:\{,\}|,\\!|\\,)(?=\d{3}(?!\d))")  # a comma or space within one number, not a list
+_SPACING = re.compile(r"(?:\\[,;:! ]|\\(?:q?quad|thinspace|left|right|displaystyle)(?![A-Za-z])|[\s~$])+")
+_FONT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|textrm|textit|mbox|operatorname)\{([^{}]*)\}")
+_LETTER = re.compile(r"\\mathrm\{([A-Za-z])\}")
+_SUBSCRIPT = re.compile(r"_\{(\w)\}(?!\w)")
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
+_FRACTION = re.compile(
+    r"(?P<sign>[+-]?)(?P<whole>\d+(?= \d|\\) ?)?"
+    r"(?:\\frac(?:\{(?P<top>[+-]?\d+)\}|(?P<t>\d))(?:\{(?P<bottom>\d+)\}|(?P<b>\d))|(?P<a>\d+)/(?P<c>\d+))"
+)
+_POWER = r"(?:\{(?P<braced>[+-]?\d{1,3})\}|\((?P<held>[+-]?\d{1,3})\)|(?P<digit>\d(?!\d)|-\d{1,3}))"
+_SCIENTIFIC = re.compile(
+    rf"(?P<factor>[+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:(?:\\times|\\cdot|\*)10\^{_POWER}|[eE](?P<e>[+-]?\d{{1,3}}))"
+    rf"|(?P<sign>[+-]?)10\^{_POWER.replace('?P<', '?P<own_')}"
+)
+_SIGN = re.compile(r"(?<=[\d}])(?:\\?%|\\circ|\^\\circ|\^\{\\circ\}|\\degree)$")
+_PERCENT = re.compile(r"(?:%|percent\W*)$", re.I)
+_UNIT = re.compile(
+    r"(?P<unit>(?:(?:[\s~/]|\\[,;: ]|\\cdot)*\\(?:text|textrm|textbf|textit|mbox|mathrm)\{[^{}]*\}"
+    r"(?:\^(?:\{-?\d\}|\d))?)+)(?:[\s.]|\\[,;: ])*$"
+)
+_PLAIN_UNIT = re.compile(r"(?<=[\d}])\s+(?P<unit>[A-Za-z]{3,}(?:\s[A-Za-z]{3,}){0,2})[\s.]*$")
+_SYMBOL_UNIT = re.compile(
+    r"(?<=[\d}])\s*(?P<unit>(?:k?m|cm|ft)/(?:s|h|hr|min)(?:\^\{?2\}?)?|[kcm]m|k?g/mol|k?Pa|[km]g|m[lL]|k?Hz|[kM]?eV|k[JWN]|mph)"
+    r"[\s.]*$"
+)
+_NO_UNIT = re.compile(  # what changes or denies a number, or makes a sentence of it
+    r"\b(?:is|isn|are|was|be|not|no|nor|or|and|but|if|then|than|else|wrong|false|incorrect|true|correct|at|most|least"
+    r"|about|more|less|over|under|up|down|to|from|by|of|between|times|plus|minus|divided|half|double|twice|dozen|hundred"
+    r"|thousand|million|billion|trillion|mod|modulo|pi|tau|phi|theta|alpha|beta|sqrt|sin|cos|tan|log|exp|inf|infinity"
+    r"|prime|factorial|squared|cubed|for|when|where|with|base|remainder|maybe|never|except|i|e)\b",
+    re.I,
+)
+
+
+def tidy(text: str) -> str:
+    """Return a text with ASCII signs and fractions, and without dollar signs and marks within one number."""
+    text = _DOLLAR.sub("", text.translate(_CHARACTERS))
+    text = _VULGAR.sub(lambda found: " " + unicodedata.normalize("NFKC", found[0]).replace("\u2044", "/"), text)
+    return _GROUPING.sub("", text).strip()
+
+
+def squeeze(text: str) -> str:
+    """Return an answer without spacing and fonts; a space stays between two digits, for "1 2" is not 12."""
+    if len(text) > MAX_TEXT:
+        return text
+    text = _FONT.sub(r"\1", tidy(text))
+    text = _SPACING.sub(_space, text).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac").rstrip(".")
+    text = _SUBSCRIPT.sub(r"_\1", text)
+    return text.casefold() if text.isalpha() else text
+
+
+def _space(run: re.Match[str]) -> str:
+    before, after = run.string[: run.start()][-1:], run.string[run.end() : run.end() + 1]
+    return " " if before.isdigit() and after.isdigit() and run[0] != "\\!" else ""
+
+
+def normalize(text: str) -> str:
+    """Return a squeezed answer without the thousands separators of one number and without a trailing unit sign."""
+    if len(text) > MAX_TEXT:
+        return text
+    return merge_thousands(_SIGN.sub("", squeeze(text)))
+
+
+def without_sign(text: str) -> str:
+    """Return an answer without a trailing degree or percent sign, its letters in the usual font, its spacing kept."""
+    return _SIGN.sub("", _LETTER.sub(r" \1 ", tidy(text)).rstrip(". "))
+
+
+def merge_thousands(text: str) -> str:
+    """Return a text without thousands separators; within brackets a comma always separates two items."""
+    if any(bracket in text for bracket in ("(", "[", "\\{")):
+        return text
+    return _THOUSANDS.sub(lambda found: found[0].replace(",", ""), text)
+
+
+def as_number(text: str) -> Fraction | None:
+    """Return the exact value of a normalised integer, decimal, plain or mixed fraction, None for anything else."""
+    if len(text) > _MAX_DIGITS or not text.isascii():
+        return None
+    if _NUMBER.fullmatch(text):
+        return Fraction(text)
+    found = _FRACTION.fullmatch(text)
+    if found is None:
+        return None
+    top, bottom = int(found["top"] or found["t"] or found["a"]), int(found["bottom"] or found["b"] or found["c"])
+    if bottom == 0 or (found["whole"] and not 0 <= top < bottom):
+        return None
+    value = int(found["whole"] or 0) + Fraction(top, bottom)
+    return -value if found["sign"] == "-" else value
+
+
+def as_scientific(text: str) -> Fraction | None:
+    """Return the exact value of `6.6\\times10^{-34}`, `10^{-9}` or `4.5e33`, squeezed; None for anything else."""
+    found = _SCIENTIFIC.fullmatch(text) if len(text) <= _MAX_DIGITS and text.isascii() else None
+    if found is None:
+        return None
+    names = ("braced", "held", "digit", "e", "own_braced", "own_held", "own_digit")
+    power = next(found[name] for name in names if found[name])
+    return Fraction(found["factor"] or f"{found['sign']}1") * Fraction(10) ** int(power)
+
+
+def is_percent(text: str) -> bool:
+    """Return whether a percent sign, or the word, ends an answer."""
+    return _PERCENT.search(squeeze(text)) is not None
+
+
+def split_unit(text: str) -> tuple[str, str]:
+    """Return an answer without the unit that ends it, and that unit, "" if there is none.
+
+    A unit is up to six words and signs in a text font after anything, or a word of three letters or a common symbol
+    after a number. Words that change or deny the number are none ("is wrong", "million").
+    """
+    text = tidy(text)
+    for pattern in (_UNIT, _PLAIN_UNIT, _SYMBOL_UNIT):
+        found = pattern.search(text)
+        if found is not None and text[: found.start()].strip():
+            unit = _FONT.sub(r" \1 ", found["unit"])
+            if len(unit.split()) <= 6 and not _NO_UNIT.search(unit):
+                return text[: found.start()].strip(), _plain_unit(unit)
+            return text, ""
+    return text, ""
+
+
+def _plain_unit(unit: str) -> str:
+    """Return a unit as it is compared: long words in small letters and without the plural's s."""
+    words = re.findall(r"[A-Za-z]+|[^A-Za-z\s~\\,;:.{}]+", unit.replace("\\cdot", ""))
+    return " ".join(word if len(word) < 4 else word.casefold().removesuffix("s") for word in words)
