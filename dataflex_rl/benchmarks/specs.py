@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from dataflex_rl.rewards.choice import LETTERS
 from dataflex_rl.tasks.items import Item, content_id
-from dataflex_rl.tasks.options import lettered, with_options
+from dataflex_rl.tasks.latex import without_dollars
+from dataflex_rl.tasks.options import are_options, lettered, with_options
 from dataflex_rl.tasks.public import gsm8k_item, knights_item, math_item
 from dataflex_rl.tasks.read import Raw, Remote
-from dataflex_rl.tasks.source import Source, text
+from dataflex_rl.tasks.source import Source, ident, text, texts
 
 LIMITS = {"math": 8192, "logic": 4096, "science": 4096}  # [tokens]
 
@@ -39,21 +40,19 @@ def _benchmark(
 def _math500(row: Raw, seed: int) -> Item | str:
     level = int(row.get("level") or 0)
     question, gold = text(row, "problem"), text(row, "answer")
-    return math_item("math500", question, gold, item_id=text(row, "unique_id"), difficulty=level)
+    return math_item("math500", question, gold, item_id=ident(row, "unique_id"), difficulty=level)
 
 
 def _aime24(row: Raw, seed: int) -> Item | str:
-    return math_item("aime24", text(row, "problem"), str(int(row["answer"])), item_id=str(row["id"]))
+    gold = str(int(str(row["answer"])))  # "033" is 33; true and 3.5 are no answers
+    return math_item("aime24", text(row, "problem"), gold, item_id=ident(row, "id"))
 
 
 def _olympiad(row: Raw, seed: int) -> Item | str:
-    golds = row["final_answer"]
-    if not isinstance(golds, list):
-        raise TypeError(f"column 'final_answer' holds {str(golds)[:40]!r}, wanted a list")
-    if not golds:
+    golds = [without_dollars(gold) for gold in texts(row, "final_answer")]
+    if not golds or not all(golds):
         return "no answer"
-    gold = ", ".join(str(gold).strip().strip("$") for gold in golds)
-    return math_item("olympiadbench", text(row, "question"), gold, item_id=str(row["id"]))
+    return math_item("olympiadbench", text(row, "question"), ", ".join(golds), item_id=ident(row, "id"))
 
 
 def _minerva(row: Raw, seed: int) -> Item | str:
@@ -75,36 +74,50 @@ def _bbh(name: str) -> Convert:
     def convert(row: Raw, seed: int) -> Item | str:
         question, target = text(row, "input"), text(row, "target").strip()
         letters = [letter for letter, _ in _BBH_OPTION.findall(question)]
+        options = [option for _, option in _BBH_OPTION.findall(question)]
         letter = target.strip("()")
+        if "".join(letters) != LETTERS[: len(letters)] or not are_options(options):
+            raise ValueError(f"options {options}; wanted 2 to {len(LETTERS)} different ones, lettered from A")
         if letter not in letters:
             raise ValueError(f"target {target!r} is none of the options {letters}")
+        if not question.partition("(A)")[0].replace("Options:", "").strip():
+            return "no question"
         return Item(source=name, domain="logic", item_id=content_id(question), question=question, gold=letter)
 
     return convert
 
 
-def _listed(source: str, domain: str, ident: str, question: str, options: list[str], gold: str) -> Item:
+def _listed(source: str, domain: str, item_id: str, question: str, options: list[str], right: str) -> Item | str:
     """Return an item whose options stand in the order of the source."""
-    if gold not in LETTERS[: len(options)] or len(options) > len(LETTERS):
-        raise ValueError(f"answer {gold!r} is none of {len(options)} options")
-    return Item(source=source, domain=domain, item_id=ident, question=lettered(question, options), gold=gold)
+    if not question.strip():
+        return "no question"
+    gold = LETTERS[options.index(right)]
+    return Item(source=source, domain=domain, item_id=item_id, question=lettered(question, options), gold=gold)
 
 
 def _zebra(row: Raw, seed: int) -> Item | str:
-    choices, answer = [str(choice) for choice in row["choices"]], text(row, "answer")
-    if choices.count(answer) != 1:
+    choices, answer = texts(row, "choices"), text(row, "answer")
+    if not are_options(choices):
+        raise ValueError(f"choices {choices}; wanted 2 to {len(LETTERS)} different ones")
+    if answer not in choices:
         raise ValueError(f"answer {answer!r} is not one of the choices {choices}")
-    question = f"{text(row, 'puzzle').strip()}\n\n{text(row, 'question').strip()}"
-    return _listed("zebra_logic_mc", "logic", str(row["id"]), question, choices, LETTERS[choices.index(answer)])
+    puzzle, asked = text(row, "puzzle").strip(), text(row, "question").strip()
+    question = f"{puzzle}\n\n{asked}" if puzzle and asked else ""
+    return _listed("zebra_logic_mc", "logic", ident(row, "id"), question, choices, answer)
 
 
 def _gpqa(row: Raw, seed: int) -> Item | str:
-    ident = text(row, "Record ID")
+    item_id = ident(row, "Record ID")
+    if not text(row, "Question").strip():
+        return "no question"
     wrong = [text(row, f"Incorrect Answer {i}") for i in (1, 2, 3)]
     question, gold = with_options(
-        text(row, "Question"), text(row, "Correct Answer"), wrong, key=f"{seed}:gpqa_diamond:{ident}"
+        text(row, "Question"), text(row, "Correct Answer"), wrong, key=f"{seed}:gpqa_diamond:{item_id}"
     )
-    return Item(source="gpqa_diamond", domain="science", item_id=ident, question=question, gold=gold)
+    return Item(source="gpqa_diamond", domain="science", item_id=item_id, question=question, gold=gold)
+
+
+_FILLER = "N/A"
 
 
 def _mmlu_pro(category: str) -> Convert:
@@ -113,8 +126,16 @@ def _mmlu_pro(category: str) -> Convert:
     def convert(row: Raw, seed: int) -> Item | str:
         if text(row, "category") != category:
             return "another category"
-        options = [str(option) for option in row["options"] if str(option) != "N/A"]
-        return _listed(name, "science", str(row["question_id"]), text(row, "question"), options, text(row, "answer"))
+        listed, letter = texts(row, "options"), text(row, "answer")
+        if letter not in tuple(LETTERS[: len(listed)]):
+            raise ValueError(f"answer {letter!r} is none of {len(listed)} options")
+        right = listed[LETTERS.index(letter)]  # a letter counts the fillers, the prompt does not show them
+        if right.strip() == _FILLER:
+            raise ValueError(f"answer {letter!r} is {_FILLER!r}, which fills up the options")
+        options = [option for option in listed if option.strip() != _FILLER]
+        if not are_options(options):
+            return "options not 2 to 10 different ones"
+        return _listed(name, "science", ident(row, "question_id"), text(row, "question"), options, right)
 
     return convert
 

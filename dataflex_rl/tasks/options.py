@@ -15,13 +15,19 @@ def with_options(question: str, right: str, wrong: Sequence[str], *, key: str) -
     The order depends on `key` alone (a seed and an item's id), not on what else is prepared.
 
     Raises:
-        ConfigError: more than ten options, fewer than two, or two that are the same text.
+        ConfigError: more than ten options, fewer than two, a blank one, or two that are the same text.
     """
     options = [right.strip(), *(text.strip() for text in wrong)]
-    if not 2 <= len(options) <= len(LETTERS) or len({text.casefold() for text in options}) != len(options):
+    if not are_options([text.casefold() for text in options]):
         raise ConfigError(f"question {question[:60]!r}: options {options}; wanted 2 to {len(LETTERS)} different ones")
     random.Random(key).shuffle(options)
     return lettered(question, options), LETTERS[options.index(right.strip())]
+
+
+def are_options(options: Sequence[str]) -> bool:
+    """Return whether texts can be the options of a question: two to ten, all different, none blank."""
+    plain = {text.strip() for text in options}
+    return 2 <= len(options) <= len(LETTERS) and len(plain) == len(options) and "" not in plain
 
 
 def lettered(question: str, options: Sequence[str]) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from dataflex_rl.rewards.knights import gold_text
-from dataflex_rl.rewards.symbolic import MAX_FORMULA
+from dataflex_rl.rewards.knights import gold_text, parse_gold
 from dataflex_rl.tasks.items import Item, content_id
+from dataflex_rl.tasks.latex import fits_box, says_something, without_dollars
 from dataflex_rl.tasks.options import with_options
 from dataflex_rl.tasks.read import Raw, Remote
-from dataflex_rl.tasks.source import Source, text
+from dataflex_rl.tasks.source import Source, text, texts
 
 # What DAPO-Math-17k wraps its problems in: another answer format than the one graded here.
 _DAPO_BEFORE = re.compile(r"\ASolve the following math problem step by step\..*?\(without quotes\).*?\n\n", re.S)
@@ -18,26 +18,18 @@ _DAPO_AFTER = re.compile(r"\s*Remember to put your answer on its own line after 
 
 
 def math_item(source: str, question: str, gold: str, *, item_id: str = "", **more: Any) -> Item | str:
-    """Return a mathematics item, or why it is no use: no question, no answer, or one that no box can hold."""
-    gold = gold.strip().strip("$").strip()
+    """Return a mathematics item, or why it is no use: no question, no answer, or one that cannot be graded."""
+    gold = without_dollars(gold)
     if not question.strip():
         return "no question"
     if not gold:
         return "no answer"
-    if not balanced(gold) or "\\boxed" in gold or len(gold) > MAX_FORMULA:
+    if not fits_box(gold):
         return "answer fits no box"
+    if not says_something(gold):
+        return "answer cannot be read"
     ident = item_id or content_id(question.strip())
     return Item(source=source, domain="math", item_id=ident, question=question.strip(), gold=gold, **more)
-
-
-def balanced(latex: str) -> bool:
-    """Return whether every brace is closed; escaped ones are text."""
-    depth = 0
-    for brace in re.findall(r"\\.|[{}]", latex, re.S):
-        depth += (brace == "{") - (brace == "}")
-        if depth < 0:
-            return False
-    return depth == 0
 
 
 def gsm8k_item(row: Raw, seed: int) -> Item | str:
@@ -57,13 +49,18 @@ def _dapo(row: Raw, seed: int) -> Item | str:
     if not isinstance(prompt, list) or len(prompt) != 1 or not isinstance(prompt[0], dict):
         raise TypeError(f"column 'prompt' holds {str(prompt)[:40]!r}, wanted a list of one chat message")
     question = _DAPO_AFTER.sub("", _DAPO_BEFORE.sub("", text(prompt[0], "content")))
-    return math_item("dapo_math_17k", question, str(row["reward_model"]["ground_truth"]))
+    gold = row["reward_model"]["ground_truth"]
+    if isinstance(gold, bool) or not isinstance(gold, int | str):
+        raise TypeError(f"the ground truth is {type(gold).__name__} {str(gold)[:40]!r}, wanted text or an integer")
+    return math_item("dapo_math_17k", question, str(gold))
 
 
 def knights_item(source: str, row: Raw, **more: Any) -> Item | str:
     """Return the item of a K-and-K row: any number of people; the graded words are knight and knave."""
-    names, solution = list(row["names"]), list(row["solution"])
-    if len(names) != len(solution) or len(set(names)) != len(names):
+    names, solution = texts(row, "names"), row["solution"]
+    if not isinstance(solution, list):
+        raise TypeError(f"column 'solution' holds {str(solution)[:40]!r}, wanted a list")
+    if len(names) != len(solution) or len({name.casefold() for name in names}) != len(names):
         raise ValueError(f"{len(names)} names {names} and {len(solution)} roles")
     if not all(isinstance(role, bool) for role in solution):
         raise TypeError(f"column 'solution' holds {solution}, wanted true or false per person")
@@ -71,7 +68,11 @@ def knights_item(source: str, row: Raw, **more: Any) -> Item | str:
     if (words["knight"], words["knave"]) != ("knight", "knave"):
         return "other words than knight and knave"
     quiz = text(row, "quiz")
+    if not quiz.strip():
+        return "no question"
     gold = gold_text(dict(zip(names, solution, strict=True)))
+    if list(parse_gold(gold)) != names:
+        raise ValueError(f"names {names} cannot be told apart in {gold!r}")
     return Item(
         source=source, domain="logic", item_id=content_id(quiz), question=quiz, gold=gold, difficulty=len(names), **more
     )
@@ -84,6 +85,8 @@ def _knights(row: Raw, seed: int) -> Item | str:
 def _sciq(row: Raw, seed: int) -> Item | str:
     question, right = text(row, "question"), text(row, "correct_answer")
     wrong = [text(row, f"distractor{i}") for i in (1, 2, 3)]
+    if not question.strip():
+        return "no question"
     options = [option.strip().casefold() for option in (right, *wrong)]
     if not all(options) or len(set(options)) < 4:
         return "fewer than 4 different options"

@@ -86,6 +86,30 @@ def interleave(parts: Sequence[Sequence[Item]]) -> list[Item]:
     return [part[i] for i in range(longest) for part in parts if i < len(part)]
 
 
+def ident(row: Raw, column: str) -> str:
+    """Return a column that must hold an id: text that is not blank, or an integer.
+
+    Raises:
+        TypeError: it holds something else.
+    """
+    value = row[column]
+    if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
+        raise TypeError(f"column {column!r} holds {type(value).__name__} {str(value)[:40]!r}, wanted an id")
+    return str(value)
+
+
+def texts(row: Raw, column: str) -> list[str]:
+    """Return a column that must hold a list of texts.
+
+    Raises:
+        TypeError: it holds something else, or something else is in the list.
+    """
+    values = row[column]
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise TypeError(f"column {column!r} holds {str(values)[:40]!r}, wanted a list of texts")
+    return list(values)
+
+
 def text(row: Raw, column: str) -> str:
     """Return a column that must hold text.
 

@@ -155,6 +155,21 @@ def test_an_id_that_occurs_twice_is_an_error(name: str, tmp_path: Path) -> None:
         ("kk_hard", {"names": ["Ada"]}, "1 names .* and 7 roles"),
         ("aime24", {"answer": "about 3"}, "invalid literal"),
         ("gpqa_diamond", {"Incorrect Answer 1": "1e-4 eV"}, "wanted 2 to 10 different ones"),
+        ("gpqa_diamond", {"Incorrect Answer 1": " "}, "wanted 2 to 10 different ones"),
+        ("mmlu_pro_physics", {"options": "AB"}, "column 'options' holds 'AB', wanted a list of texts"),
+        ("mmlu_pro_physics", {"options": [None, "y"]}, "column 'options' holds .*, wanted a list of texts"),
+        ("mmlu_pro_physics", {"answer": "AB"}, "answer 'AB' is none of 4 options"),
+        ("mmlu_pro_physics", {"options": ["N/A", "y"]}, "answer 'A' is 'N/A', which fills up the options"),
+        ("zebra_logic_mc", {"choices": ["Ann", "Bo", "Bo"]}, "wanted 2 to 10 different ones"),
+        ("zebra_logic_mc", {"choices": ["Ann"]}, "wanted 2 to 10 different ones"),
+        ("zebra_logic_mc", {"choices": ["Ann", ""]}, "wanted 2 to 10 different ones"),
+        ("bbh_tracking", {"input": "Who?\n(A) x\n(B) x", "target": "(A)"}, "wanted 2 to 10 different ones"),
+        ("bbh_tracking", {"input": "Who?\n(A) x\n(A) y", "target": "(A)"}, "lettered from A"),
+        ("olympiadbench", {"final_answer": [None]}, "column 'final_answer' holds .*, wanted a list of texts"),
+        ("aime24", {"answer": True}, "invalid literal"),
+        ("aime24", {"answer": 3.5}, "invalid literal"),
+        ("aime24", {"id": None}, "column 'id' holds NoneType 'None', wanted an id"),
+        ("kk_hard", {"names": [None, *"BCDEFG"]}, "column 'names' holds .*, wanted a list of texts"),
     ],
 )
 def test_an_answer_that_fits_no_option_is_an_error(
@@ -162,6 +177,47 @@ def test_an_answer_that_fits_no_option_is_an_error(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         items(name, write(tmp_path, name, [rows(name)[0] | change]))
+
+
+def test_the_gold_letter_follows_its_option_when_fillers_go() -> None:
+    row = {"question_id": 1, "question": "Q", "options": ["x", "N/A", "y", "z"], "answer": "C", "category": "chemistry"}
+    item = BENCHMARKS["mmlu_pro_chemistry"].convert(row, 0)
+    assert isinstance(item, Item)
+    assert item.question == "Q\n(A) x\n(B) y\n(C) z"
+    assert item.gold == "B"
+
+
+@pytest.mark.parametrize("options", [["x", "x"], ["x", ""], ["x"], ["x", "N/A"], [str(i) for i in range(11)]])
+def test_options_of_mmlu_pro_that_are_none_are_dropped_and_counted(options: list[str], tmp_path: Path) -> None:
+    name = "mmlu_pro_physics"
+    records = [rows(name)[0], rows(name)[1] | {"options": options, "answer": "A"}]
+    found, loaded = items_of(BENCHMARKS[name], source=write(tmp_path, name, records), seed=0, any_size=True)
+    assert len(found) == 1
+    assert loaded.dropped == {"options not 2 to 10 different ones": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("kk_hard", {"quiz": " "}), ("zebra_logic_mc", {"puzzle": " "}), ("zebra_logic_mc", {"question": ""}),
+        ("mmlu_pro_physics", {"question": ""}), ("gpqa_diamond", {"Question": ""}), ("aime24", {"problem": "\n"}),
+        ("bbh_tracking", {"input": "Options:\n(A) x\n(B) y", "target": "(A)"}),
+    ],
+)  # fmt: skip
+def test_a_blank_question_is_dropped_and_counted(name: str, change: dict[str, object], tmp_path: Path) -> None:
+    source = write(tmp_path, name, [rows(name)[0], rows(name)[1] | change])
+    found, loaded = items_of(BENCHMARKS[name], source=source, seed=0, any_size=True)
+    assert (len(found), loaded.dropped) == (1, {"no question": 1})
+
+
+def test_answers_of_olympiadbench_lose_their_dollar_signs_and_blank_ones_are_dropped() -> None:
+    row = rows("olympiadbench")[0]
+    convert = BENCHMARKS["olympiadbench"].convert
+    for golds, gold in ((["$1$, $2$"], "1, 2"), (["$1$", "$2$"], "1, 2"), (["7"], "7")):
+        item = convert(row | {"final_answer": golds}, 0)
+        assert isinstance(item, Item)
+        assert item.gold == gold
+    assert convert(row | {"final_answer": ["$1$", " "]}, 0) == "no answer"
 
 
 def test_a_gated_set_that_the_hub_refuses_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

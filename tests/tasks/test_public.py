@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.tasks.public import SOURCES
+from dataflex_rl.tasks.items import Item
+from dataflex_rl.tasks.public import SOURCES, math_item
 from dataflex_rl.tasks.source import load, seeded_order
 
 DATA = Path(__file__).parent.parent / "data"
@@ -124,3 +125,70 @@ def test_a_seeded_order_does_not_depend_on_the_order_of_the_rows() -> None:
     items = load(SOURCES["gsm8k"], str(DATA), seed=0).items
     assert seeded_order(items, 3) == seeded_order(items[::-1], 3)
     assert len({tuple(item.item_id for item in seeded_order(items, seed)) for seed in range(10)}) > 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "golds"),
+    [
+        ("no answer", ["", "$ $"]),
+        ("answer fits no box", ["{", "1\x002", r"\boxed{1}", "1" * 500]),
+        ("answer cannot be read", [r"\frac", r"\frac{1}", r"\frac{}{2}", r"2\frac{1}{\frac{3}}", "%", r"\%", "..."]),
+        ("answer cannot be read", [r"\text{}", r"\text{see figure}", "See the graph.", r"\left( \right)"]),
+    ],
+)
+def test_an_answer_that_cannot_be_graded_is_dropped(reason: str, golds: list[str]) -> None:
+    assert [math_item("gsm8k", "1+1?", gold) for gold in golds] == [reason] * len(golds)
+
+
+GRADED = (
+    *("7", "-3.5", r"50\%", r"\$5", r"60^\circ", r"\pi", r"\infty", "∞", r"\emptyset", "x", "1,\n2", r"\{1, 2\}"),
+    *(r"\frac12", r"\frac{1}{2}", r"\frac\pi 2", r"\dfrac{\sqrt{3}}3", r"\left( 3, \frac{\pi}{2} \right)"),
+    *(r"\text{Evelyn}", r"\text{(C)}", r"\text{no real roots}", r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"),
+)
+
+
+@pytest.mark.parametrize("gold", GRADED)
+def test_an_answer_that_can_be_graded_stays_as_it_is(gold: str) -> None:
+    made = math_item("gsm8k", "1+1?", gold)
+    assert isinstance(made, Item)
+    assert made.gold == gold
+
+
+def test_signs_around_formulas_go_and_amounts_stay() -> None:
+    for gold, plain in (("$1$, $2$", "1, 2"), ("$$5$$", "5"), (r"$5\$$", r"5\$"), ("$x$ or $y$", "x or y")):
+        made = math_item("gsm8k", "1+1?", gold)
+        assert isinstance(made, Item)
+        assert made.gold == plain
+
+
+@pytest.mark.parametrize(
+    ("name", "column"), [("sciq", "question"), ("knights_and_knaves", "quiz"), ("gsm8k", "question")]
+)
+def test_a_blank_question_is_dropped_and_counted(name: str, column: str, tmp_path: Path) -> None:
+    records = [rows(name)[0], rows(name)[1] | {column: " \n"}]
+    loaded = load(SOURCES[name], write(tmp_path, name, records), seed=0)
+    assert (len(loaded.items), loaded.dropped) == (1, {"no question": 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"names": ["Iris", None]}, "column 'names' holds .* wanted a list of texts"),
+        ({"names": "Io"}, "column 'names' holds 'Io', wanted a list of texts"),
+        ({"names": ["Iris", "IRIS"]}, r"2 names \['Iris', 'IRIS'\] and 2 roles"),
+        ({"names": ["Iris", " "]}, "row 0 is not in the public schema"),
+        ({"names": ["Iris", "Bo is a knight, Al"]}, "row 0 is not in the public schema"),
+        ({"solution": "TF"}, "column 'solution' holds 'TF', wanted a list"),
+    ],
+)
+def test_people_must_have_names_that_can_be_told_apart(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    records = [rows("knights_and_knaves")[0] | change]
+    with pytest.raises(ConfigError, match=message):
+        load(SOURCES["knights_and_knaves"], write(tmp_path, "knights_and_knaves", records), seed=0)
+
+
+@pytest.mark.parametrize("truth", [None, True, 1.5, ["1"]])
+def test_the_truth_of_dapo_is_text_or_an_integer(truth: object, tmp_path: Path) -> None:
+    records = [rows("dapo_math_17k")[0] | {"reward_model": {"ground_truth": truth}}]
+    with pytest.raises(ConfigError, match="row 0 is not in the public schema: the ground truth is"):
+        load(SOURCES["dapo_math_17k"], write(tmp_path, "dapo_math_17k", records), seed=0)
