@@ -45,8 +45,10 @@ class Embedded:
 
 def data_root() -> Path:
     """Return the folder of prepared data."""
+    from dataflex_rl.tasks.folder import home
+
     given = os.environ.get(DATA_VARIABLE)
-    return Path(given).expanduser() if given else default_root() / "prepared"
+    return home(Path(given)) if given else default_root() / "prepared"
 
 
 def _tiny(*keys: str) -> Embedded:
@@ -106,13 +108,13 @@ def _make_text3(folder: Path) -> None:
     from dataflex_rl.benchmarks import text12
     from dataflex_rl.tasks import text3
 
-    text3.prepare(folder, text3.Text3Knobs(), text12.items())
+    text3.write(folder, text3.Text3Knobs(), text12.items())
 
 
 def _make_text12(folder: Path) -> None:
     from dataflex_rl.benchmarks import text12
 
-    text12.prepare(folder)
+    text12.write(folder)
 
 
 def _smollm2_facts() -> dict[str, object]:
@@ -155,7 +157,9 @@ BUILT: dict[str, Embedded] = {
 
 
 def prepared(name: str) -> Embedded:
-    """Return the source of data that `dataflex_rl.prepare` writes."""
+    """Return the source of data that `dataflex_rl.prepare` writes: ready once its whole folder is there."""
+    from dataflex_rl.tasks.card import is_whole
+
     folder = data_root() / name
     is_task = name in _TASKS or (folder / "train.parquet").is_file()
     files = {TRAIN: "train.parquet", VAL: "val.parquet"} if is_task else {VAL: "test.parquet"}
@@ -172,7 +176,7 @@ def prepared(name: str) -> Embedded:
     sources = tuple(source for domain in domains for source in _SOURCES[domain])
     return Embedded(
         places=lambda: places,
-        ready=lambda: all(path.is_file() for path in places.values()),
+        ready=lambda: all(path.is_file() for path in places.values()) and is_whole(folder),
         make=make,
         values=_domain_values(domains, sources) if domains else {},
     )

@@ -8,30 +8,37 @@
 Settings, as KEY=VALUE:
 
 - task or benchmark: one of them
-- source: hub, or a folder with a file or folder per dataset, or one file
-- out: a folder; default: where the configuration of that name looks
-- seed: of the order of prompts and options
-- against: benchmarks whose overlap is removed: paper12, text12, one of the twelve, or none
-- prompts, held_out: per domain, of the multidomain tasks; train_size, val_size: of text3
-- any_size: true prepares benchmarks with another number of items than the study's
+- source: hub, or a folder with a file or folder per dataset, or one file; not for text3 and text12, which are generated
+- out: a folder of its own, replaced as a whole when everything is done; default: where the configuration of that name
+  looks; a benchmark of the study gets a folder of its name in it
+- seed: of the order of prompts and options; not for text12, which is the same for everyone
+- against: of tasks, benchmarks whose overlap is removed: paper12, text12, one of the twelve, or none
+- prompts, held_out: per domain, of the multidomain tasks, at least 1; train_size, val_size: of text3, multiples of 3
+- any_size: true prepares benchmarks of the study with another number of items than the study's
 
-Exit codes: 0 done, 2 refused.
+Exit codes: 0 done, 2 refused, 130 interrupted. Unless it is done, what was prepared before is unchanged.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dataflex_rl.embedded import BUILT, TRAIN, VAL, data_root
 from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.tasks.folder import home
 
 _NUMBERS = ("seed", "prompts", "held_out", "train_size", "val_size")
 _KEYS = ("task", "benchmark", "source", "out", "against", "any_size", *_NUMBERS)
+_MOST = 2**32 - 1  # the largest seed; no size needs more
+_TEXT3 = ("out", "seed", "against", "train_size", "val_size")
+_TEXT12 = ("out",)
+_MULTIDOMAIN = ("source", "out", "seed", "against", "prompts", "held_out")
+_PAPER12 = ("source", "out", "seed", "any_size")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         for folder, facts in run(parse(arguments)):
             print(f"{folder}\n  {json.dumps(facts)}")
     except ConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted; what was prepared before is unchanged", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -70,7 +80,8 @@ def parse(arguments: Sequence[str]) -> Request:
     """Return the request of KEY=VALUE arguments.
 
     Raises:
-        ConfigError: an unknown or repeated key, a number that is none, both or neither of task and benchmark.
+        ConfigError: an unknown or repeated key, a number that is none, both or neither of task and benchmark, a setting
+            that what is prepared does not have.
     """
     values: dict[str, Any] = {}
     for argument in arguments:
@@ -82,19 +93,42 @@ def parse(arguments: Sequence[str]) -> Request:
         values[key] = _value(key, value)
     if ("task" in values) == ("benchmark" in values):
         raise ConfigError("wanted one of task=NAME and benchmark=NAME")
-    return Request(**values)
+    request = Request(**values)
+    _check_settings(request, values)
+    return request
+
+
+def _check_settings(request: Request, given: Iterable[str]) -> None:
+    """Refuse settings that would be ignored; a name that is unknown is refused elsewhere."""
+    from dataflex_rl.tasks.multidomain3 import TASKS
+
+    if request.benchmark is not None:
+        known: tuple[str, ...] = _TEXT12 if request.benchmark == "text12" else _PAPER12
+    elif request.task in ("text3", *TASKS):
+        known = _TEXT3 if request.task == "text3" else _MULTIDOMAIN
+    else:
+        return
+    for name in given:
+        if name not in ("task", "benchmark", *known):
+            what = f"task={request.task}" if request.task else f"benchmark={request.benchmark}"
+            raise ConfigError(f"{name}: is no setting of {what}, which takes {', '.join(known)}")
 
 
 def _value(key: str, value: str) -> Any:
     if key in _NUMBERS:
-        if not value.isascii() or not value.isdigit():
-            raise ConfigError(f"{key}={value!r}: wanted an integer >= 0")
-        return int(value)
+        least = int(key in ("prompts", "held_out"))
+        short = value.lstrip("0") or "0"
+        if not value.isascii() or not value.isdigit() or len(short) > 10 or not least <= int(short) <= _MOST:
+            shown = value if len(value) <= 20 else f"{value[:20]}..."
+            raise ConfigError(f"{key}={shown!r}: wanted an integer >= {least}, at most {_MOST}")
+        return int(short)
     if key == "any_size":
         if value not in ("true", "false"):
             raise ConfigError(f"any_size={value!r}: wanted true or false")
         return value == "true"
-    return Path(value).expanduser() if key == "out" else value
+    if key in ("out", "source") and not value:
+        raise ConfigError(f"{key}='': wanted a folder{' or hub' if key == 'source' else ''}")
+    return home(Path(value)) if key == "out" else value
 
 
 def run(request: Request) -> list[tuple[Path, Any]]:
@@ -161,10 +195,15 @@ def _text3(request: Request) -> list[tuple[Path, Any]]:
 def _built(name: str, key: str) -> tuple[Path, Any]:
     """Build what `build:NAME` stands for; return its folder and what its card says."""
     source = BUILT[name]
-    if not source.ready():
-        source.make(True)
     folder = source.places()[key].parent
-    return folder, json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    try:
+        if not source.ready():
+            source.make(True)
+        return folder, json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError(f"{folder}: cannot be made or read ({str(error).splitlines()[0]})") from error
 
 
 def _check_benchmark(kind: str, name: str, *more: str) -> None:
@@ -178,6 +217,8 @@ def _check_benchmark(kind: str, name: str, *more: str) -> None:
 
 def _against(name: str) -> list[Any]:
     """Return the benchmark items that training prompts must not overlap with."""
+    from pyarrow import ArrowException
+
     from dataflex_rl.benchmarks import paper12, text12
     from dataflex_rl.tasks.items import read_items
 
@@ -191,7 +232,10 @@ def _against(name: str) -> list[Any]:
             f"against={name}: {file} is not there; run first: python -m dataflex_rl.prepare benchmark={name}, or pass "
             "against=none to keep prompts that a benchmark also has"
         )
-    return read_items(file)
+    try:
+        return read_items(file)
+    except (OSError, ArrowException, KeyError, TypeError) as error:
+        raise ConfigError(f"against={name}: {file} cannot be read ({str(error).splitlines()[0]})") from error
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ from typing import Any
 
 from dataflex_rl.benchmarks.specs import BENCHMARKS, LIMITS, Benchmark
 from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.tasks.card import FILE as CARD
 from dataflex_rl.tasks.card import source_entry, write_card
+from dataflex_rl.tasks.folder import replaced
 from dataflex_rl.tasks.items import Item, check_items, write_items
 from dataflex_rl.tasks.source import Loaded, load, seeded_order
 
@@ -33,9 +35,16 @@ def names(benchmark: str) -> tuple[str, ...]:
 def prepare(folder: Path, benchmark: str, *, source: str, seed: int = 0, any_size: bool = False) -> dict[str, int]:
     """Write test.parquet and card.json of one benchmark or of all twelve; return {benchmark: items}.
 
+    The folder is replaced as a whole.
+
     Raises:
-        ConfigError: as `items_of` and `check_items`.
+        ConfigError: as `items_of`, `check_items` and `replaced`.
     """
+    with replaced(folder, (FILE, CARD)) as new:
+        return _write(new, benchmark, source, seed, any_size)
+
+
+def _write(folder: Path, benchmark: str, source: str, seed: int, any_size: bool) -> dict[str, int]:
     items: list[Item] = []
     entries: list[dict[str, Any]] = []
     for name in names(benchmark):

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dataflex_rl.tasks import text_logic, text_math, text_science
+from dataflex_rl.tasks.card import FILE as CARD
 from dataflex_rl.tasks.card import write_card
+from dataflex_rl.tasks.folder import replaced
 from dataflex_rl.tasks.generated import Problem, distinct
 from dataflex_rl.tasks.items import Item, check_items, write_items
 from dataflex_rl.tasks.text3 import to_item, versions
@@ -57,7 +59,17 @@ def items() -> list[Item]:
 
 
 def prepare(folder: Path) -> dict[str, int]:
-    """Write test.parquet and card.json; return {benchmark: items}."""
+    """Write test.parquet and card.json, replacing the folder as a whole; return {benchmark: items}.
+
+    Raises:
+        ConfigError: as `replaced`.
+    """
+    with replaced(folder, (FILE, CARD)) as new:
+        return write(new)
+
+
+def write(folder: Path) -> dict[str, int]:
+    """Write the same files into a folder that is nobody else's yet."""
     made = items()
     check_items(made)
     file = write_items(made, folder / FILE, split="test")

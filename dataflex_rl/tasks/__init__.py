@@ -6,6 +6,9 @@
 - public: gsm8k, DeepScaleR, DAPO-Math-17k, K-and-K/knights-and-knaves, allenai/sciq
 - multidomain3: 5,000 prompts for each of math, logic and science
 - text3, text_math, text_logic, text_science: the same three domains generated offline, graded by difficulty
+- shares: equal shares of the levels, also where a generator runs dry
+- latex: which gold answers in LaTeX can be graded
 - overlap: training prompts that also occur in a benchmark
 - card: what was read, kept and dropped, as a file beside the data
+- folder: a folder of prepared data, replaced as a whole
 """

@@ -12,6 +12,7 @@ from dataflex_rl.errors import ConfigError
 
 VERSION = 4  # raise it with any change of the problems: caches are keyed by it
 _CHUNK = 500  # entries per data set: some generators prepare all of one at once
+_IDLE = 500  # draws in a row that bring nothing new: the generator has no more
 _HELD_OUT = 5  # one question in five is kept for evaluation
 
 
@@ -43,24 +44,34 @@ def is_held_out(problem: Problem) -> bool:
     return zlib.crc32((problem.body or problem.question).casefold().encode()) % _HELD_OUT == 0
 
 
-def distinct(stream: Iterator[Problem], count: int, *, held_out: bool, seen: set[str]) -> list[Problem]:
-    """Return the next `count` problems of one side whose questions are not in `seen`, and enter them there.
+def drawn(stream: Iterator[Problem], count: int, *, held_out: bool, seen: set[str]) -> list[Problem]:
+    """Return the next problems of one side whose questions are not in `seen`, and enter them there.
 
-    Raises:
-        ConfigError: the generator repeats itself: 500 draws in a row brought nothing new.
+    They are `count`, or fewer where the generator repeats itself: 500 draws in a row bring nothing new.
     """
     found: list[Problem] = []
     idle = 0
-    while len(found) < count:
+    while len(found) < count and idle <= _IDLE:
         problem = next(stream)
         idle += 1
         if is_held_out(problem) == held_out and problem.question not in seen:
             seen.add(problem.question)
             found.append(problem)
             idle = 0
-        if idle > 500:
-            raise ConfigError(
-                f"text3: {problem.kind} at level {problem.level} has {len(found)} different questions left, wanted "
-                f"{count}; ask for fewer"
-            )
+    return found
+
+
+def distinct(stream: Iterator[Problem], count: int, *, held_out: bool, seen: set[str]) -> list[Problem]:
+    """Return exactly `count` problems, else as `drawn`.
+
+    Raises:
+        ConfigError: the generator has fewer.
+    """
+    found = drawn(stream, count, held_out=held_out, seen=seen)
+    if len(found) < count:
+        last = next(stream)
+        raise ConfigError(
+            f"text3: {last.kind} at level {last.level} has {len(found)} different questions left, wanted {count}; "
+            "ask for fewer"
+        )
     return found

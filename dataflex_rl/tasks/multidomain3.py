@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.tasks.card import FILE as CARD
 from dataflex_rl.tasks.card import counts, source_entry, write_card
+from dataflex_rl.tasks.folder import replaced
 from dataflex_rl.tasks.items import Item, check_items, write_items
-from dataflex_rl.tasks.overlap import Index, Overlap, remove_overlap
+from dataflex_rl.tasks.overlap import Index, Overlap, keys, remove_overlap
 from dataflex_rl.tasks.public import SOURCES
 from dataflex_rl.tasks.source import interleave, load, seeded_order
 
@@ -41,11 +43,23 @@ def prepare(
     """Write train.parquet, val.parquet and card.json of one of TASKS; return what overlapped, per domain.
 
     A domain takes its sources in turn, each in a seeded order, after removing what overlaps with the benchmarks. The
-    first `held_out` prompts are the validation split, the next `prompts` the training split.
+    first `held_out` prompts are the validation split, the next `prompts` the training split. The folder is replaced as
+    a whole.
 
     Raises:
-        ConfigError: as `load` and `check_items`; a domain has too few prompts left.
+        ConfigError: as `load`, `check_items` and `replaced`; a size below 1; a domain has too few prompts left.
     """
+    for name, size in (("prompts", prompts), ("held_out", held_out)):
+        if size < 1:
+            raise ConfigError(f"{task} {name}: got {size}, wanted at least 1")
+    with replaced(folder, (TRAIN_FILE, VAL_FILE, CARD)) as new:
+        return _write(new, task, source, benchmarks, seed, (prompts, held_out))
+
+
+def _write(
+    folder: Path, task: str, source: str, benchmarks: Sequence[Item], seed: int, sizes: tuple[int, int]
+) -> dict[str, Any]:
+    prompts, held_out = sizes
     train: list[Item] = []
     val: list[Item] = []
     entries: list[dict[str, Any]] = []
@@ -85,7 +99,11 @@ def _domain(domain: str, source: str, seed: int, index: Index, entries: list[dic
 
 def _once(items: Sequence[Item]) -> list[Item]:
     """Keep the first of equal questions: the sources of a domain share some."""
-    found: dict[str, Item] = {}
+    kept: list[Item] = []
+    seen: set[str] = set()
     for item in items:
-        found.setdefault(" ".join(item.question.casefold().split()), item)
-    return list(found.values())
+        same = keys(item)
+        if seen.isdisjoint(same):
+            kept.append(item)
+            seen |= same
+    return kept

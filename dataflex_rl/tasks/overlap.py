@@ -1,5 +1,8 @@
 """Training prompts that also occur in a benchmark: as a whole, or in 13 words in a row.
 
+Notation does not hide an overlap, nor does the order of options or a distractor: a question with options is the same as
+another with the same text and right option, or the same text and options in any order.
+
 What many questions of one benchmark share is its wording, not its content ("A very special island is inhabited only by
 knights and knaves ..."): such runs of words do not count.
 """
@@ -16,6 +19,27 @@ from dataflex_rl.tasks.items import Item
 N = 13  # words in a row
 COMMON = 5  # a run in this many questions of one benchmark is wording (small ones: a quarter of them, at least 2)
 _WORD = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(r"\\[a-z]+|[^\W_]+|[^\w\s]|_")
+_OPTION = re.compile(r"^\(([A-J])\)[ \t]*(.*)$", re.M)
+# Ways to write the same: what delimits a formula or only spaces it goes, variants become one.
+_NOTATION = tuple(
+    (re.compile(pattern), same)
+    for pattern, same in (
+        (r"\\[()\[\]]|\\?\$", " "),
+        (r"\\[,;:! ~]|~|\\(?:quad|qquad|left|right|displaystyle)(?![a-z])", " "),
+        (r"\\[dtc]frac(?![a-z])", r"\\frac "),
+        (r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}"),
+        (r"\\(?:text|mathrm|textrm|textbf|mathbf|operatorname)\s*\{([^{}]*)\}", r" \1 "),
+        (r"\\(le|ge|ne)q(?![a-z])", r"\\\1 "),
+        (r"\^?\\degree(?![a-z])|°", r"^\\circ "),
+        (r"([\^_])\s*\{\s*(\\[a-z]+|\w)\s*\}", r"\1\2 "),
+        (r"[‘’`´]", "'"),
+        (r"[“”]|''", '"'),
+        (r"[‐‑‒–—−]", "-"),
+        (r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))", ""),
+        (r"\.(?!\d)|\?", " "),
+    )
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +56,22 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold()))
 
 
-def _spaced(text: str) -> str:
-    """Return a text in lower case with single spaces: signs count, in `5 - 3` and `5 + 3`."""
-    return " ".join(text.casefold().split())
+def _plain(text: str) -> str:
+    """Return the words and signs of a text in one notation: signs count, in `5 - 3` and `5 + 3`, full stops do not."""
+    text = text.casefold()
+    for pattern, same in _NOTATION:
+        text = pattern.sub(same, text)
+    return " ".join(_TOKEN.findall(text))
+
+
+def keys(item: Item) -> frozenset[str]:
+    """Return what an item shares with every other that asks the same; two items with a key in common ask the same."""
+    options = dict(_OPTION.findall(item.question))
+    if len(options) < 2 or item.gold not in options:
+        return frozenset({_plain(item.question)})
+    stem = _plain(_OPTION.sub("", item.question))
+    texts = {letter: _plain(text) for letter, text in options.items()}
+    return frozenset({f"{stem}\n{texts[item.gold]}", "\n".join([stem, *sorted(texts.values())])})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +85,7 @@ class Index:
     @classmethod
     def of(cls, benchmarks: Sequence[Item], *, n: int = N, common: int = COMMON) -> Index:
         """Return the index of benchmark items; instructions and answer formats are not in it."""
-        whole = frozenset(_spaced(item.question) for item in benchmarks)
+        whole = frozenset(key for item in benchmarks for key in keys(item))
         return cls(whole=whole, grams=frozenset(_content_grams(benchmarks, n, common)), n=n)
 
 
@@ -61,7 +98,7 @@ def remove_overlap(items: Iterable[Item], index: Index) -> Overlap:
     kept: list[Item] = []
     exact = ngram = 0
     for item in items:
-        if _spaced(item.question) in index.whole:
+        if not index.whole.isdisjoint(keys(item)):
             exact += 1
         elif not index.grams.isdisjoint(_grams(words(item.question), index.n)):
             ngram += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.tasks.folder import home
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
 
@@ -49,7 +51,7 @@ def read_rows(name: str, remote: Remote, columns: Sequence[str], source: str) ->
         ConfigError: no such file, an unreadable or empty one, a missing column; the hub cannot be reached, or asks for
             a consent that was not given.
     """
-    rows = list(_from_hub(name, remote) if source == "hub" else _from_path(name, Path(source).expanduser()))
+    rows = list(_from_hub(name, remote) if source == "hub" else _from_path(name, home(Path(source))))
     if not rows:
         raise ConfigError(f"{name}: {source} has no rows")
     missing = [column for column in columns if column not in rows[0]]
@@ -101,16 +103,27 @@ def _from_path(name: str, path: Path) -> Iterator[Raw]:
 
 
 def _files(name: str, path: Path) -> list[Path]:
-    """Return the files of a dataset: the path itself, `<path>/<name>.<suffix>`, or all of `<path>/<name>/`."""
-    if path.is_file():
-        return [path]
-    single = [path / f"{name}{suffix}" for suffix in SUFFIXES if (path / f"{name}{suffix}").is_file()]
-    many = sorted(file for file in (path / name).rglob("*") if file.suffix in SUFFIXES)
+    """Return the files of a dataset: the path itself, `<path>/<name>.<suffix>`, or all of `<path>/<name>/`.
+
+    Raises:
+        ConfigError: none of them is there, more than one is, or the path cannot be looked into.
+    """
+    try:
+        if path.is_file():
+            return [path]
+        beside = sorted(path.iterdir()) if path.is_dir() else []
+        single = [file for file in beside if file.stem == name and file.suffix.lower() in SUFFIXES and file.is_file()]
+        many = sorted(file for file in (path / name).rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+    except OSError as error:
+        raise ConfigError(f"{name}: source={path} cannot be read ({error.strerror})") from error
     if not single and not many:
         raise ConfigError(
             f"{name}: source={path} has no {name}{{{','.join(SUFFIXES)}}} and no folder {name} with such files"
         )
-    return single[:1] or many
+    places = [file.name for file in single] + ([f"{name}/"] if many else [])
+    if len(places) > 1:
+        raise ConfigError(f"{name}: source={path} has {' and '.join(places)}; wanted one of them, so that it is clear")
+    return single or many
 
 
 def read_file(path: Path) -> list[Raw]:
@@ -123,13 +136,13 @@ def read_file(path: Path) -> list[Raw]:
     import pyarrow.parquet as pq
 
     try:
-        if path.suffix == ".parquet":
+        if path.suffix.lower() == ".parquet":
             return list(pq.read_table(path).to_pylist())
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".csv":
-            return list(csv.DictReader(text.splitlines(keepends=True)))
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix.lower() == ".csv":
+            return list(csv.DictReader(io.StringIO(text)))
         rows = json.loads(text) if text.lstrip().startswith("[") else _lines(text)
-    except (OSError, pa.ArrowException, ValueError) as error:
+    except (OSError, pa.ArrowException, ValueError, csv.Error, RecursionError) as error:
         raise ConfigError(f"{path}: cannot be read ({(str(error) or type(error).__name__).splitlines()[0]})") from error
     if not all(isinstance(row, dict) for row in rows):
         raise ConfigError(f"{path}: wanted one JSON object per row")
@@ -137,4 +150,12 @@ def read_file(path: Path) -> list[Raw]:
 
 
 def _lines(text: str) -> list[Any]:
-    return [json.loads(line) for line in text.splitlines() if line.strip()]
+    """Return the values of JSON lines; only a line feed ends a line, other separators can stand in texts."""
+    rows = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise ValueError(f"line {number} column {error.colno}: {error.msg}") from error
+    return rows

@@ -77,13 +77,19 @@ def test_the_sources_of_mathematics_take_turns(root: Path, tmp_path: Path) -> No
         (("task=multidomain3",), "against=paper12: .* is not there; run first: .* benchmark=paper12"),
         (("task=nothing",), "unknown task 'nothing'; known: multidomain3"),
         (("benchmark=nothing",), "unknown benchmark 'nothing'; known: aime24"),
-        (("task=text3", "train_size=10"), "text3 train_size: got 10, wanted a positive multiple of 3"),
         (("task=a", "benchmark=b"), "wanted one of task=NAME and benchmark=NAME"),
         ((), "wanted one of task=NAME and benchmark=NAME"),
         (("task=text3", "sed=1"), "unknown setting 'sed=1'; known: against="),
         (("task=text3", "seed=-1"), "seed='-1': wanted an integer >= 0"),
         (("task=text3", "seed=1", "seed=2"), "seed is set twice"),
         (("benchmark=gsm8k", "any_size=maybe"), "any_size='maybe': wanted true or false"),
+        (("task=multidomain_math", "prompts=0"), "prompts='0': wanted an integer >= 1"),
+        (("task=multidomain_math", "held_out=0"), "held_out='0': wanted an integer >= 1"),
+        (("task=multidomain_math", f"prompts={'9' * 5000}"), "prompts='9{20}\\.\\.\\.': wanted an integer"),
+        (("task=text3",), "source: is no setting of task=text3, which takes out, seed, against, train_size, val_size"),
+        (("benchmark=text12",), "source: is no setting of benchmark=text12, which takes out$"),
+        (("benchmark=gsm8k", "prompts=7"), "prompts: is no setting of benchmark=gsm8k, which takes source, out, seed"),
+        (("task=multidomain_math", "train_size=3"), "train_size: is no setting of task=multidomain_math, which takes"),
     ],
 )
 def test_a_request_that_cannot_be_met_is_refused_in_one_line(
@@ -93,6 +99,37 @@ def test_a_request_that_cannot_be_met_is_refused_in_one_line(
     error = capsys.readouterr().err
     assert len(error.strip().splitlines()) == 1
     assert re.search(message, error), error
+
+
+def test_sizes_of_text3_fit_its_domains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for size in ("10", "0"):
+        assert main(["task=text3", f"out={tmp_path}", f"train_size={size}", "against=none"]) == 2
+        assert f"text3 train_size: got {size}, wanted a positive multiple of 3" in capsys.readouterr().err
+
+
+def test_a_benchmark_file_that_cannot_be_read_is_one_line(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (root / "gsm8k").mkdir(parents=True)
+    (root / "gsm8k" / "test.parquet").write_text("no table")
+    assert main(["task=multidomain_math", f"source={DATA}", "against=gsm8k"]) == 2
+    assert re.fullmatch(r"error: against=gsm8k: .*test.parquet cannot be read .*\n", capsys.readouterr().err)
+
+
+def test_the_same_question_is_taken_once_whatever_its_notation(root: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    questions = (
+        "An angle has $60^{\\circ}$. Find its double.",
+        "An angle has \\(60^\\circ\\). Find its double",
+        "Find 1",
+        "Find 2",
+    )
+    rows = [{"problem": question, "answer": "1"} for question in questions]
+    for name in ("gsm8k", "dapo_math_17k"):
+        (source / f"{name}.jsonl").write_text((DATA / f"{name}.jsonl").read_text().splitlines()[0])
+    (source / "deepscaler.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["task=multidomain_math", f"source={source}", f"out={tmp_path / 'out'}", "against=none", "held_out=1"]
+    assert main([*arguments, "prompts=5"]) == 2
+    assert main([*arguments, "prompts=4"]) == 0
 
 
 def test_help_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflex_rl.tasks.items import Item
-from dataflex_rl.tasks.overlap import Index, Overlap, remove_overlap, words
+from dataflex_rl.tasks.options import with_options
+from dataflex_rl.tasks.overlap import Index, Overlap, keys, remove_overlap, words
 
 PUZZLE = "A very special island is inhabited only by knights and knaves, who lie. You meet {}. {} said that {} lies."
 
@@ -69,3 +71,63 @@ def test_kept_and_removed_add_up_and_nothing_kept_is_in_a_benchmark(train: list[
     result = removed([item(text) for text in train], [item(text, "math500") for text in bench])
     assert len(result.kept) + result.exact + result.ngram == len(train)
     assert not {" ".join(kept.question.split()) for kept in result.kept} & {" ".join(text.split()) for text in bench}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (r"An angle of $60^{\circ}$", r"An angle of $60^\circ$."),
+        (r"An angle of $60^{\circ}$", "an angle of 60°"),
+        (r"Solve \(x^{2} = 4\).", "Solve $x^2=4$"),
+        (r"Find \[\dfrac{1}{2} + \frac34.\]", r"Find $$\frac12+\tfrac{3}{4}$$"),
+        (r"Is $a \leq b$?", r"Is \(a\le b\)?"),
+        (r"$\left( 1,\, 2 \right)$", "(1, 2)"),
+        (r"How many cm in $2\text{ m}$?", "How many cm in 2 m"),
+        ("She said “5 − 3”, 1,000 times", 'She said "5 - 3", 1000 times'),
+    ],
+)
+def test_notation_does_not_hide_an_overlap(one: str, other: str) -> None:
+    assert removed([item(one)], [item(other, "math500")]).exact == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is 5 - 3?", "What is 5 + 3?"),
+        ("What is 3.5?", "What is 35?"),
+        ("What is 5!?", "What is 5?"),
+        (r"Find $x^{12}$", "Find $x^12$"),
+        (r"Find $\frac{1}{23}$", r"Find $\frac{12}{3}$"),
+        ("Find $x_{1}$", "Find $x^{1}$"),
+        (r"Is $a \le b$?", r"Is $a \ge b$?"),
+    ],
+)
+def test_another_formula_is_another_question(one: str, other: str) -> None:
+    assert removed([item(one)], [item(other, "math500")]).exact == 0
+
+
+def choice(question: str, right: str, *wrong: str, key: str = "t") -> Item:
+    lettered, gold = with_options(question, right, wrong, key=key)
+    return Item(source="sciq", domain="science", item_id=key, question=lettered, gold=gold)
+
+
+UNIT = ("What is the unit of resistance?", "ohm", "volt", "watt", "ampere")
+
+
+def test_the_order_of_options_and_a_distractor_do_not_hide_an_overlap() -> None:
+    assert len({choice(*UNIT, key=str(i)).question for i in range(20)}) > 5
+    for i in range(20):
+        assert removed([choice(*UNIT, key=f"t{i}")], [choice(*UNIT, key=f"b{i}")]).exact == 1
+    assert removed([choice("What is the unit of resistance", "Ohm", "joule", "mole")], [choice(*UNIT)]).exact == 1
+
+
+def test_the_same_words_with_other_answers_are_another_question() -> None:
+    ask = "Which of these is a metal?"
+    assert removed([choice(ask, "iron", "oxygen", "neon")], [choice(ask, "gold", "oxygen", "neon")]).exact == 0
+    labelled = choice(ask, "iron", "gold", "neon"), choice(ask, "gold", "iron", "neon")
+    assert removed([labelled[0]], [labelled[1]]).exact == 1  # the same options, one of the labels is wrong
+
+
+def test_a_list_that_is_no_options_counts_as_text() -> None:
+    (key,) = keys(item("Prove one.\n(A) $x = 1$\n(B) $x = 2$"))
+    assert key == "prove one ( a ) x = 1 ( b ) x = 2"

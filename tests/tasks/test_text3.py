@@ -17,7 +17,9 @@ from dataflex_rl.rewards.knights import parse_gold
 from dataflex_rl.tasks import text_logic, text_math, text_science
 from dataflex_rl.tasks.generated import Problem, distinct, entries, is_held_out
 from dataflex_rl.tasks.items import Item, read_items
-from dataflex_rl.tasks.text3 import Text3Knobs, prepare
+from dataflex_rl.tasks.overlap import Index
+from dataflex_rl.tasks.shares import Tap, share_out
+from dataflex_rl.tasks.text3 import Text3Knobs, domain_items, prepare
 
 
 @pytest.fixture(scope="module")
@@ -175,3 +177,47 @@ def test_a_generator_that_repeats_itself_is_an_error() -> None:
     held_out = is_held_out(next(same))
     with pytest.raises(ConfigError, match="k at level 1 has 1 different questions left, wanted 2; ask for fewer"):
         distinct(same, 2, held_out=held_out, seen=set())
+
+
+def tap(level: int, size: int) -> Tap:
+    """Return a source of `size` items whose gold answers are their level."""
+    items = iter([Item(source="s", domain="d", item_id="i", question="q", gold=str(level))] * size)
+    return Tap(level=level, take=lambda wanted: list(itertools.islice(items, wanted)))
+
+
+@pytest.mark.parametrize(
+    ("count", "taps", "expected"),
+    [
+        (6, [(1, 9), (2, 9), (3, 9)], [2, 2, 2]),
+        (7, [(1, 9), (2, 9), (3, 9)], [3, 2, 2]),
+        (8, [(1, 1), (1, 9), (2, 9), (2, 9)], [4, 4]),  # 2 each; the one that lacks comes from its own level
+        (9, [(1, 0), (2, 9), (3, 9)], [6, 3]),  # the next level
+        (9, [(1, 9), (2, 9), (3, 1)], [5, 3, 1]),  # the last level has no next one: the lowest
+        (9, [(1, 1), (2, 4), (3, 9)], [1, 4, 4]),  # 3 each, level 2 gives one of the two, level 3 the other
+        (9, [(1, 1), (2, 1), (3, 1)], [1, 1, 1]),  # nothing is left
+    ],
+)
+def test_what_runs_dry_is_made_up_for_by_the_next(count: int, taps: list[tuple[int, int]], expected: list[int]) -> None:
+    found = Counter(item.gold for item in share_out(count, [tap(level, size) for level, size in taps]))
+    assert [found[key] for key in sorted(found)] == expected
+
+
+def test_easy_kinds_run_dry_and_their_level_keeps_its_share() -> None:
+    # products of two digits 1 to 9 have fewer than 81 questions for training; 2,250 is 90 for each of 25 kinds
+    found = domain_items("math", 2250, 1, held_out=False, index=Index.of(())).kept
+    assert len({item.question for item in found}) == 2250
+    assert Counter(item.difficulty for item in found) == dict.fromkeys(text_math.LEVELS, 450)
+    easy = [item for item in found if re.fullmatch(r"What is \d \* \d\?", item.question)]
+    assert len(easy) < 81
+
+
+def test_the_card_counts_levels(folder: Path) -> None:
+    levels = json.loads((folder / "card.json").read_text())["levels"]
+    assert levels["train"] == {d: {str(i): 10 for i in range(1, 6)} for d in ("logic", "math", "science")}
+    assert sum(levels["val"]["logic"].values()) == 10
+
+
+def test_the_default_problems_are_those_of_their_version(bench: list[Item]) -> None:
+    # Other answers here need another generated.VERSION: caches are keyed by it.
+    first = domain_items("math", 25, 0, held_out=False, index=Index.of(bench)).kept
+    assert [item.gold for item in first[:5]] == ["-3", "10", "5", "4", "1372"]
