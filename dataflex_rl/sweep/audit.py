@@ -20,7 +20,7 @@ from dataflex_rl.sweep.finished import METHOD_KEYS as METHOD_KEYS
 from dataflex_rl.sweep.finished import Finished, read_finished
 from dataflex_rl.sweep.streams import stream_differences
 
-_READ = ("method", "seed", "model", "task", "regime", "steps", "mixer", "run_dir")
+_READ = {**dict.fromkeys(("method", "model", "task", "regime", "mixer", "run_dir"), str), "seed": int, "steps": int}
 _CONTROLS = ("uniform", "static")
 _OF_SEED = (
     "seed", "data.seed", "actor_rollout_ref.actor.data_loader_seed", "actor_rollout_ref.rollout.seed",
@@ -69,7 +69,7 @@ def audit(runs: Sequence[Run]) -> Audit:
         ConfigError: a run of the plan lacks a key.
     """
     for run in runs:
-        if lacking := [key for key in _READ if key not in run]:
+        if lacking := [key for key, kind in _READ.items() if type(run.get(key)) is not kind]:
             raise ConfigError(
                 f"plan: the run at {run.get('run_dir')} lacks {', '.join(lacking)}; launch writes it anew"
             )

@@ -187,6 +187,8 @@ def test_nothing_compared_is_not_clean_and_says_why(tmp_path: Path) -> None:
     assert audit(runs).verdict == "nothing to compare: two methods are finished at no seed"
     with pytest.raises(ConfigError, match="lacks model, task; launch writes it anew"):
         audit([{key: value for key, value in runs[0].items() if key not in ("model", "task")}])
+    with pytest.raises(ConfigError, match="the run at 5 lacks run_dir; launch writes it anew"):
+        audit([{**runs[0], "run_dir": 5}])
 
 
 def test_what_is_not_there_is_missing_not_different(tmp_path: Path) -> None:
