@@ -16,7 +16,7 @@ Settings, as KEY=VALUE:
 - prompts, held_out: per domain, of the multidomain tasks, at least 1; train_size, val_size: of text3, multiples of 3
 - any_size: true prepares benchmarks of the study with another number of items than the study's
 
-Exit codes: 0 done, 2 refused, 130 interrupted. Unless it is done, what was prepared before is unchanged.
+Exit codes: 0 done, 2 refused, 130 interrupted. A folder that is not done is as it was before.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted; what was prepared before is unchanged", file=sys.stderr)
+        print("interrupted; a folder that is not done is as it was before", file=sys.stderr)
         return 130
     return 0
 
