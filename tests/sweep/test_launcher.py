@@ -163,6 +163,17 @@ def test_a_cancel_before_the_first_run_starts_nothing(machines: Fleet, tmp_path:
     assert starts(tmp_path) == []
 
 
+def test_a_broken_status_of_one_run_does_not_end_the_others(machines: Fleet, tmp_path: Path) -> None:
+    body = """
+where = os.path.join(folder, name)
+os.makedirs(where)
+open(os.path.join(where, "status.json"), "w").write('{"state": "running", "step": null, "steps": 1}')
+time.sleep(3)
+"""
+    code, out, _ = launch(sweep(tmp_path, ["a"], 1), machines, body)
+    assert code == 0, out
+
+
 def test_an_exit_code_of_0_without_a_finished_record_is_a_failure(machines: Fleet, tmp_path: Path) -> None:
     code, out, _ = launch(sweep(tmp_path, ["a"], 1), machines, "sys.exit(0)", retries=0)
     assert code == 1
