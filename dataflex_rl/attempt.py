@@ -86,30 +86,9 @@ def _ignored(config: DictConfig, built: dict[str, str]) -> tuple[str, ...]:
     return (*VOLATILE, *built, *ignored_keys(config))
 
 
-def changed_keys(config: DictConfig, record: rec.RunRecord) -> str:
-    """Return how a settled configuration differs from the one a record was written with, on one line; "" if not at all.
-
-    `config` is left with the paths of its sources.
-    """
-    built = to_build(config)
-    note_source(config)
-    place_sources(config)
-    return _difference(config, record, built)
-
-
-def _difference(config: DictConfig, record: rec.RunRecord, built: dict[str, str]) -> str:
-    """Return on one line how a configuration with its sources in place differs from a record's."""
-    ignored, resolved = _ignored(config, built), plain(config)
-    manifest = rec.read_manifest(record)
-    if manifest is not None and manifest["config_hash"] == rec.config_hash(resolved, ignored):
-        return ""
-    old = rec.read_config(record)
-    return "" if old is None else rec.describe_diff(rec.config_diff(old, resolved, ignored))
-
-
 def _check_same_run(config: DictConfig, record: rec.RunRecord, built: dict[str, str]) -> None:
     """Refuse a record that another configuration wrote."""
-    difference = _difference(config, record, built)
+    difference = rec.changed(record, plain(config), _ignored(config, built))
     if difference:
         raise ConfigError(
             f"run record {record.path} was written with another configuration ({difference}); "

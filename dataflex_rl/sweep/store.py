@@ -124,9 +124,13 @@ class Store:
         """Return how the runs fared when the last launcher wrote it."""
         found = self._object("state.json") or {}
         try:
-            return {key: Fate(**value) for key, value in found.items()}
+            fates = {key: Fate(**value) for key, value in found.items()}
         except TypeError as error:
             raise self._broken("state.json", str(error)) from None
+        for key, fate in fates.items():
+            if wrong := _other_kind(fate):
+                raise self._broken("state.json", f"{key}: {wrong} is {getattr(fate, wrong)!r}")
+        return fates
 
     def add_attempt(self, **facts: Any) -> None:
         """Append the line of an attempt that ended."""
@@ -152,9 +156,24 @@ class Store:
             self.problem = self.problem or str(error)
 
 
+def _other_kind(fate: Fate) -> str | None:
+    """Return a field of a fate that is not of its kind."""
+    for name in ("started", "seconds", "score"):
+        value = getattr(fate, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            return name
+    kinds = {"state": str, "attempts": int, "failures": int, "losses": int, "node": str}
+    found = next((name for name, kind in kinds.items() if type(getattr(fate, name)) is not kind), None)
+    if found is None and fate.state not in STATES:
+        return "state"
+    return found if fate.error is None or isinstance(fate.error, str) else "error"
+
+
 def _are_runs(value: object) -> bool:
-    wanted = {"method", "seed", "run_dir", "steps"}
-    return isinstance(value, list) and all(isinstance(run, dict) and wanted <= set(run) for run in value)
+    wanted = {"method": str, "seed": int, "run_dir": str, "steps": int}
+    return isinstance(value, list) and all(
+        isinstance(run, dict) and all(type(run.get(key)) is kind for key, kind in wanted.items()) for run in value
+    )
 
 
 def _ends_torn(path: Path) -> bool:
