@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -85,3 +86,11 @@ def launch(
         )  # fmt: skip
         code = launcher.launch(lock, Interrupt())
     return code, out.getvalue(), store
+
+
+def starts(folder: Path) -> list[str]:
+    return [line.removeprefix("start ") for line in journal(folder) if line.startswith("start ")]
+
+
+def attempts(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / ".sweep" / "attempts.jsonl").read_text().splitlines()]

@@ -13,9 +13,8 @@ from omegaconf import DictConfig
 
 from dataflex_rl.attempt import VOLATILE
 from dataflex_rl.plain import plain
-from dataflex_rl.record import RunRecord, claim, config_diff, config_hash, write_config
+from dataflex_rl.record import RunRecord, config_diff, config_hash, write_config
 from dataflex_rl.run import compose_and
-from dataflex_rl.run import main as run_main
 from dataflex_rl.settle import settle
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.audit import METHOD_KEYS
@@ -23,6 +22,7 @@ from dataflex_rl.sweep.commands import check_records
 from dataflex_rl.sweep.plan import latest
 from dataflex_rl.sweep.requests import plan_file
 from tests.sweep.records import finished
+from tests.sweep.refusals import refused
 
 FILE = """
 name: mine
@@ -51,15 +51,6 @@ def small(tmp_path: Path) -> str:
     lines = [line for line in FILE.replace("[uniform, ar]", "[uniform]").splitlines() if "vary" not in line]
     path.write_text("\n".join(lines))
     return str(path)
-
-
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str, entry: object = main) -> str:
-    assert callable(entry)
-    assert entry(list(arguments)) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    assert error.count("\n") == 1
-    return error
 
 
 def test_a_plan_in_json(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,45 +181,6 @@ def test_bad_commands_are_refused_in_one_line(tmp_path: Path, capsys: pytest.Cap
     assert "--all: wanted KEY=VALUE" in refused(capsys, "status", "smoke_cpu", "--all")
     assert "was never launched" in refused(capsys, "status", "smoke_cpu", f"runs_dir={tmp_path}")
     assert "was never launched" in refused(capsys, "cancel", "smoke_cpu", f"runs_dir={tmp_path}")
-
-
-def test_several_seeds_and_m_on_the_command_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["-m", "method=uniform,difffilter", "model=tiny", "seed=0-2", f"runs_dir={tmp_path}", "dry_run=json"]
-    assert run_main(line) == 0
-    runs = json.loads(capsys.readouterr().out)["runs"]
-    assert [(run["method"], run["seed"]) for run in runs] == [
-        (method, seed) for seed in (0, 1, 2) for method in ("uniform", "difffilter")
-    ]
-    assert run_main(["method=ar", "seed=0,3", f"runs_dir={tmp_path}", "dry_run=json"]) == 0
-    runs = json.loads(capsys.readouterr().out)["runs"]
-    assert [run["run_dir"] for run in runs] == [f"{tmp_path}/default/tiny-toy3/ar/seed_{seed}" for seed in (0, 3)]
-    assert "runs backwards" in refused(capsys, "seed=5-2", entry=run_main)
-    assert "named twice" in refused(capsys, "seed=0,0", entry=run_main)
-
-
-def test_a_record_in_use_has_an_exit_code_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By which the launcher tells it from a configuration that is refused."""
-    with claim(RunRecord(tmp_path / "default/tiny-toy3/uniform/seed_0")):
-        assert run_main(["method=uniform", "model=tiny", f"runs_dir={tmp_path}"]) == 3
-    assert "is in use by process" in capsys.readouterr().err
-
-
-def test_new_sweep_names_single_runs_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_main(["method=ar", "new_sweep=mine", f"runs_dir={tmp_path}", "dry_run=json"]) == 0
-    assert json.loads(capsys.readouterr().out)["run_dir"] == f"{tmp_path}/mine/tiny-toy3/ar/seed_0"
-
-
-@pytest.mark.parametrize(
-    ("methods", "warned"), [("uniform,ar", ""), ("difffilter,ar", "uniform"), ("uniform,reward_gap", "static")]
-)
-def test_runs_without_a_sweep_file_may_lack_their_control(
-    tmp_path: Path, methods: str, warned: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_main(["-m", f"method={methods}", f"runs_dir={tmp_path}", "dry_run=json"]) == 0
-    captured = capsys.readouterr()
-    assert len(json.loads(captured.out)["runs"]) == 2
-    wanted = f"warning: no run of the control {warned} is among the methods: nothing can be paired\n"
-    assert captured.err == (wanted if warned else "")
 
 
 def test_chosen_methods_need_only_their_own_control(tmp_path: Path) -> None:

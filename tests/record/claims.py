@@ -1,0 +1,24 @@
+"""What the tests of claims share: hand-written claims, and processes that hold one."""
+
+import signal
+import subprocess
+import sys
+
+from dataflex_rl.record.locks import place
+
+
+def holder(**changes):
+    processes = [{"pid": 2**22 - 1, "start": 1}]
+    return {"host": "h", "place": place(), "since": "noon", "token": "t", "processes": processes} | changes
+
+
+def start(script, folder):
+    command = [sys.executable, "-c", script, str(folder)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def end(child):
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    child.stdin.close()
