@@ -24,7 +24,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,13 @@ def _multidomain(request: Request, task: str) -> list[tuple[Path, Any]]:
         seed=request.seed,
         **{name: size for name, size in sizes.items() if size is not None},
     )
-    return [(folder, {"overlap": overlap})]
+    return [(folder, {"overlap": overlap, **(_use(task, folder) if request.out else {})})]
+
+
+def _use(task: str, folder: Path) -> dict[str, str]:
+    """Return how a run reads a folder that its task's configuration does not name."""
+    files = zip((TRAIN, VAL), ("train", "val"), strict=True)
+    return {"use": " ".join((f"task={task}", *(f"{key}={(folder / split).resolve()}.parquet" for key, split in files)))}
 
 
 def _text3(request: Request) -> list[tuple[Path, Any]]:
@@ -189,7 +195,8 @@ def _text3(request: Request) -> list[tuple[Path, Any]]:
     sizes = {"train_size": request.train_size, "val_size": request.val_size}
     knobs = text3.Text3Knobs(seed=request.seed, **{name: size for name, size in sizes.items() if size is not None})
     folder = request.out or data_root() / "text3"
-    return [(folder, {"overlap": text3.prepare(folder, knobs, _against(request.against or "text12"))})]
+    overlap = text3.prepare(folder, knobs, _against(request.against or "text12"))
+    return [(folder, {**asdict(knobs), "overlap": overlap, **_use("text3", folder)})]
 
 
 def _built(name: str, key: str) -> tuple[Path, Any]:

@@ -89,12 +89,11 @@ def revision_of(name: str, remote: Remote) -> str:
 
 def _hub_message(name: str, remote: Remote, error: Exception) -> str:
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    if remote.gated:
-        return (
-            f"{name}: {remote.repo} is gated: accept its terms on its page, log in with `hf auth login`, and run this "
-            f"again; or pass source=PATH with a local copy ({reason})"
-        )
-    return f"{name}: {remote.repo} cannot be read from the hub ({reason}); pass source=PATH with a local copy"
+    terms = "it is gated: accept its terms on its page, log in with `hf auth login`, and run this again; or "
+    return (
+        f"{name}: {remote.repo} cannot be read from the hub ({reason}); {terms if remote.gated else ''}"
+        "pass source=PATH with a local copy"
+    )
 
 
 def _from_path(name: str, path: Path) -> Iterator[Raw]:

@@ -224,7 +224,9 @@ def test_a_gated_set_that_the_hub_refuses_says_what_to_do(monkeypatch: pytest.Mo
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     gated = Remote(repo="nobody/nothing-here", split="train", gated=True)
-    with pytest.raises(ConfigError, match="gated: accept its terms on its page, log in with `hf auth login`"):
+    with pytest.raises(
+        ConfigError, match=r"cannot be read .* it is gated: accept its terms on its page, log in with `hf auth login`"
+    ):
         read_rows("gpqa_diamond", gated, ("Question",), "hub")
     with pytest.raises(ConfigError, match=r"cannot be read from the hub .* pass source=PATH with a local copy"):
         read_rows("math500", Remote(repo="nobody/nothing-here", split="test"), ("problem",), "hub")

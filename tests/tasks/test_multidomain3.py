@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dataflex_rl.prepare import main, parse
+from dataflex_rl.run import main as run_main
 from dataflex_rl.seeding import dataset_fingerprint
 from dataflex_rl.tasks.items import read_items
 
@@ -105,6 +106,17 @@ def test_sizes_of_text3_fit_its_domains(tmp_path: Path, capsys: pytest.CaptureFi
     for size in ("10", "0"):
         assert main(["task=text3", f"out={tmp_path}", f"train_size={size}", "against=none"]) == 2
         assert f"text3 train_size: got {size}, wanted a positive multiple of 3" in capsys.readouterr().err
+
+
+def test_text3_of_another_size_says_how_a_run_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["task=text3", f"out={tmp_path / 'made'}", "train_size=30", "val_size=15", "against=none"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[1])
+    assert (facts["train_size"], facts["val_size"], facts["seed"]) == (30, 15, 0)
+    words = facts["use"].split()
+    files = [f"data.{split}_files={tmp_path / 'made' / split}.parquet" for split in ("train", "val")]
+    assert words == ["task=text3", *files]
+    assert run_main([f"runs_dir={tmp_path}/runs", "dry_run=json", "model=smollm2_135m", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["train_files"] == str(tmp_path / "made" / "train.parquet")
 
 
 def test_a_benchmark_file_that_cannot_be_read_is_one_line(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
