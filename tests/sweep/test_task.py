@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -63,6 +65,15 @@ def test_nothing_of_an_attempt_is_left(tmp_path: Path, rest: str) -> None:
         assert 2.0 <= outcome.seconds < 10
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Python's own handler of Ctrl-C, which a process started in the background may lack."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_interrupt_does_not_cut_the_end_short(tmp_path: Path) -> None:
     """As in a terminal: Ctrl-C reaches the worker, and the launcher cancels it; the run takes its time to end."""
     code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + FAMILY.format(rest="time.sleep(600)")
