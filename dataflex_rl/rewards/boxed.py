@@ -31,11 +31,11 @@ def last_box(text: str) -> Box | None:
     if text[after : after + 1] != "{":
         bare = _BARE.match(text, after)
         return Box(opening.start(), bare[0]) if bare else None
-    end = _closing(text, after)
+    end = closing_brace(text, after)
     return None if end is None else Box(opening.start(), text[after + 1 : end].strip())
 
 
-def _closing(text: str, opening: int) -> int | None:
+def closing_brace(text: str, opening: int) -> int | None:
     """Return the position of the brace that closes the one at `opening`; escaped braces are text."""
     depth = 0
     for brace in re.compile(r"\\.|[{}]", re.DOTALL).finditer(text, opening):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dataflex_rl.rewards.boxed import closing_brace
 from dataflex_rl.rewards.symbolic import MAX_FORMULA
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -42,8 +43,8 @@ def _has_two(latex: str, place: int) -> bool:
     """Return whether two arguments begin at a place: groups that are not empty, commands or single characters."""
     for _ in range(2):
         if (group := re.compile(r"\s*\{").match(latex, place)) is not None:
-            end = _closing(latex, group.end())
-            if not latex[group.end() : end].strip():
+            end = closing_brace(latex, group.end() - 1)
+            if end is None or not latex[group.end() : end].strip():
                 return False
             place = end + 1
         elif (single := _ARGUMENT.match(latex, place)) is not None:
@@ -51,16 +52,6 @@ def _has_two(latex: str, place: int) -> bool:
         else:
             return False
     return True
-
-
-def _closing(latex: str, start: int) -> int:
-    """Return the place of the brace that closes a group whose content starts at `start`, in balanced LaTeX."""
-    depth = 1
-    for found in re.compile(r"\\.|[{}]", re.S).finditer(latex, start):
-        depth += (found[0] == "{") - (found[0] == "}")
-        if depth == 0:
-            return found.start()
-    return len(latex)
 
 
 def _balanced(latex: str) -> bool:

@@ -18,6 +18,15 @@ from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.store import Store
 from dataflex_rl.sweep.view import View
 
+# A process that holds the lock of a sweep.
+HOLD = """
+import sys, time
+from pathlib import Path
+from dataflex_rl.sweep.lock import take
+take(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(600)
+"""
 # What a stub does: note its start in the sweep's journal, run the given statements, note its end in its own file.
 STUB = """
 import os, sys, time, signal

@@ -15,16 +15,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.lock import held
 from dataflex_rl.sweep.store import Fate, Store
-from tests.sweep.stubs import sweep
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from dataflex_rl.sweep.lock import take
-take(Path(sys.argv[1]))
-print("held", flush=True)
-time.sleep(600)
-"""
+from tests.sweep.stubs import HOLD, sweep
 
 
 @pytest.fixture

@@ -18,15 +18,7 @@ from dataflex_rl.record import locks
 from dataflex_rl.record.locks import identity, place
 from dataflex_rl.sweep import lock
 from dataflex_rl.sweep.lock import SweepBusy, held, launcher_alive, take
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from dataflex_rl.sweep.lock import take
-take(Path(sys.argv[1]))
-print("held", flush=True)
-time.sleep(600)
-"""
+from tests.sweep.stubs import HOLD
 
 
 @pytest.fixture
@@ -120,6 +112,8 @@ def test_a_deleted_lock_is_back_at_the_next_beat(path: Path) -> None:
 def test_a_folder_that_is_gone_needs_no_giving_back(path: Path) -> None:
     with held(path):
         shutil.rmtree(path.parent)
+    assert not path.parent.exists()
+    assert not launcher_alive(path)
 
 
 @pytest.mark.parametrize("content", ['{"host": "els', "[" * 100000])
