@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataflex_rl.api import PolicyResult, apply_policy
-    from dataflex_rl.mixers.replay import replay_mixer
+    from dataflex_rl.feed.replay import replay_mixer
 
 __version__ = "0.1.0"
 __all__ = ["PolicyResult", "__version__", "apply_policy", "replay_mixer"]
@@ -20,7 +20,7 @@ __all__ = ["PolicyResult", "__version__", "apply_policy", "replay_mixer"]
 _LAZY = {
     "apply_policy": "dataflex_rl.api",
     "PolicyResult": "dataflex_rl.api",
-    "replay_mixer": "dataflex_rl.mixers.replay",
+    "replay_mixer": "dataflex_rl.feed.replay",
 }
 
 

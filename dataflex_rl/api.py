@@ -12,7 +12,7 @@ from torch import Tensor
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import Policy, split_block
 from dataflex_rl.policy.link import Link
-from dataflex_rl.signals import FIELD_NAMES, split_N, to_batch
+from dataflex_rl.policy.signals import FIELD_NAMES, split_N, to_batch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def _resolved(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Replace `method` by the block it names, overridden by the other keys."""
     if not isinstance(config, Mapping) or "method" not in config:
         return config
-    from dataflex_rl.methods import merged, method_block  # reads YAML, which a plain block does not need
+    from dataflex_rl.config.methods import merged, method_block  # reads YAML, which a plain block does not need
 
     rest = {key: value for key, value in config.items() if key != "method"}
     return merged(method_block(config["method"]), rest)

@@ -25,15 +25,15 @@ from omegaconf.errors import OmegaConfBaseException
 from rich.table import Table
 
 from dataflex_rl import record as rec
-from dataflex_rl.benchmarks.rates import flags
-from dataflex_rl.compose import choices, compose_and, neighbours
-from dataflex_rl.console import domain_scores
+from dataflex_rl.config.compose import choices, compose_and, neighbours
+from dataflex_rl.config.paths import shipped
+from dataflex_rl.config.schema import check_shape
+from dataflex_rl.config.sources import build_sources, check_files, place_sources, to_build
+from dataflex_rl.data.benchmarks.rates import flags
 from dataflex_rl.errors import ConfigError, unknown
-from dataflex_rl.paths import shipped
 from dataflex_rl.record.evaluation import PHASES, read_items
-from dataflex_rl.shape import check_shape
-from dataflex_rl.sources import build_sources, check_files, place_sources, to_build
-from dataflex_rl.supervise import TrainingProcess, child_environment
+from dataflex_rl.runtime.console import domain_scores
+from dataflex_rl.runtime.processes import TrainingProcess, child_environment
 
 _STEP = "global_step_"
 
@@ -150,8 +150,8 @@ def _fresh(target: Target, out: str | None) -> int:
     """Compose a configuration and measure its model, or a checkpoint that lies outside of a record."""
 
     def job(config: DictConfig) -> int:
+        from dataflex_rl.config.plan import settle
         from dataflex_rl.host.validate import validate
-        from dataflex_rl.settle import settle
 
         settle(config)
         validate(config)

@@ -28,9 +28,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.embedded import BUILT, TRAIN, VAL, data_root
+from dataflex_rl.data.catalogue import BUILT, TRAIN, VAL, data_root
+from dataflex_rl.data.tasks.folder import home
 from dataflex_rl.errors import ConfigError, unknown
-from dataflex_rl.tasks.folder import home
 
 _NUMBERS = ("seed", "prompts", "held_out", "train_size", "val_size")
 _KEYS = ("task", "benchmark", "source", "out", "against", "any_size", *_NUMBERS)
@@ -100,7 +100,7 @@ def parse(arguments: Sequence[str]) -> Request:
 
 def _check_settings(request: Request, given: Iterable[str]) -> None:
     """Refuse settings that would be ignored; a name that is unknown is refused elsewhere."""
-    from dataflex_rl.tasks.multidomain3 import TASKS
+    from dataflex_rl.data.tasks.multidomain3 import TASKS
 
     if request.benchmark is not None:
         known: tuple[str, ...] = _TEXT12 if request.benchmark == "text12" else _PAPER12
@@ -137,7 +137,7 @@ def run(request: Request) -> list[tuple[Path, Any]]:
     Raises:
         ConfigError: an unknown name, or whatever its preparation refuses.
     """
-    from dataflex_rl.tasks.multidomain3 import TASKS
+    from dataflex_rl.data.tasks.multidomain3 import TASKS
 
     if request.benchmark is not None:
         return _benchmark(request, request.benchmark)
@@ -149,7 +149,7 @@ def run(request: Request) -> list[tuple[Path, Any]]:
 
 
 def _benchmark(request: Request, name: str) -> list[tuple[Path, Any]]:
-    from dataflex_rl.benchmarks import paper12, text12
+    from dataflex_rl.data.benchmarks import paper12, text12
 
     _check_benchmark("benchmark", name)
     if name == text12.SET:
@@ -166,7 +166,7 @@ def _benchmark(request: Request, name: str) -> list[tuple[Path, Any]]:
 
 
 def _multidomain(request: Request, task: str) -> list[tuple[Path, Any]]:
-    from dataflex_rl.tasks import multidomain3
+    from dataflex_rl.data.tasks import multidomain3
 
     sizes = {"prompts": request.prompts, "held_out": request.held_out}
     folder = request.out or data_root() / task
@@ -188,7 +188,7 @@ def _use(task: str, folder: Path) -> dict[str, str]:
 
 
 def _text3(request: Request) -> list[tuple[Path, Any]]:
-    from dataflex_rl.tasks import text3
+    from dataflex_rl.data.tasks import text3
 
     if request == Request(task="text3"):
         return [_built("text3", TRAIN)]
@@ -214,8 +214,8 @@ def _built(name: str, key: str) -> tuple[Path, Any]:
 
 
 def _check_benchmark(kind: str, name: str, *more: str) -> None:
-    from dataflex_rl.benchmarks import paper12, text12
-    from dataflex_rl.benchmarks.specs import BENCHMARKS
+    from dataflex_rl.data.benchmarks import paper12, text12
+    from dataflex_rl.data.benchmarks.specs import BENCHMARKS
 
     known = (paper12.SET, text12.SET, *BENCHMARKS, *more)
     if name not in known:
@@ -226,8 +226,8 @@ def _against(name: str) -> list[Any]:
     """Return the benchmark items that training prompts must not overlap with."""
     from pyarrow import ArrowException
 
-    from dataflex_rl.benchmarks import paper12, text12
-    from dataflex_rl.tasks.items import read_items
+    from dataflex_rl.data.benchmarks import paper12, text12
+    from dataflex_rl.data.tasks.items import read_items
 
     loaders: dict[str, Callable[[], list[Any]]] = {"none": list, text12.SET: text12.items}
     if name in loaders:

@@ -20,11 +20,11 @@ from omegaconf.errors import OmegaConfBaseException
 from rich.console import Console as RichConsole
 from rich.table import Table
 
-from dataflex_rl.compose import chosen, compose_and
+from dataflex_rl.config.compose import chosen, compose_and
+from dataflex_rl.config.plan import Plan, settle
+from dataflex_rl.config.sources import how_to_make
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RecordBusy, RecordError
-from dataflex_rl.settle import Plan, settle
-from dataflex_rl.sources import how_to_make
 from dataflex_rl.sweep.seeds import prepare
 
 __all__ = ["compose_and", "main", "run_one", "show_plan"]
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         request = prepare(arguments)
         if request.single:
             return compose_and(lambda config: run_one(config, request.arguments), request.arguments)
-        from dataflex_rl.sweep.several import run_several
+        from dataflex_rl.sweep.multirun import run_several
 
         return run_several(request)
     except (ConfigError, RecordError, OmegaConfBaseException) as error:
@@ -60,7 +60,7 @@ def run_one(config: DictConfig, arguments: Sequence[str] = ()) -> int:
     if config.dry_run:
         show_plan(plan, as_json=config.dry_run == "json")
         return 0
-    from dataflex_rl.attempt import execute
+    from dataflex_rl.runtime.attempt import execute
 
     if not chosen(arguments):
         print(

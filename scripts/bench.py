@@ -23,7 +23,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from dataflex_rl.batch import Batch
+from dataflex_rl.components.batch import Batch
 from dataflex_rl.policy import Policy
 
 if __package__:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
+from dataflex_rl.components.batch import Batch
 
 
 @dataclass(frozen=True, kw_only=True)

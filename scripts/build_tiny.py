@@ -9,7 +9,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from dataflex_rl.tiny.build import build
+from dataflex_rl.data.tiny.build import build
 
 
 def main(argv: Sequence[str] | None = None) -> int:

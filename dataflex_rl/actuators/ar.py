@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from dataflex_rl.knobs import within
-from dataflex_rl.pool import TokenPool
-from dataflex_rl.registry import register_actuator
+from dataflex_rl.components.options import within
+from dataflex_rl.components.pool import TokenPool
+from dataflex_rl.components.registry import register_actuator
 
 
 def ar_N(prob_N: Tensor, alpha: float) -> Tensor:

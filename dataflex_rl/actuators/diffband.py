@@ -8,10 +8,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import REWARD_NOISE
-from dataflex_rl.knobs import within
-from dataflex_rl.pool import Pool
-from dataflex_rl.registry import register_actuator
+from dataflex_rl.components.batch import REWARD_NOISE
+from dataflex_rl.components.options import within
+from dataflex_rl.components.pool import Pool
+from dataflex_rl.components.registry import register_actuator
 
 
 def diffband_B(score_B: Tensor, low_q: float, high_q: float, focus_weight: float) -> Tensor:

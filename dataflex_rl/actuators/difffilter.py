@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from dataflex_rl.knobs import within
-from dataflex_rl.pool import Pool, Selection
-from dataflex_rl.registry import register_actuator
+from dataflex_rl.components.options import within
+from dataflex_rl.components.pool import Pool, Selection
+from dataflex_rl.components.registry import register_actuator
 
 # Two different solve rates of groups of up to 30,000 differ by more, two spellings of one bound by less.
 NOISE = 1e-9

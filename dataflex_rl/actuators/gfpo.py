@@ -8,10 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from dataflex_rl.knobs import within
-from dataflex_rl.ordering import level_B, place_in_group, sort_tiers
-from dataflex_rl.pool import Pool, Selection
-from dataflex_rl.registry import register_actuator
+from dataflex_rl.components.options import within
+from dataflex_rl.components.ordering import level_B, place_in_group, sort_tiers
+from dataflex_rl.components.pool import Pool, Selection
+from dataflex_rl.components.registry import register_actuator
 
 NOISE = 1e-7  # relative: one rounding step of a float32 reward
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import REWARD_NOISE
-from dataflex_rl.knobs import within
-from dataflex_rl.ordering import level_B, place_in_group, rounded_share, sort_tiers
-from dataflex_rl.pool import Pool, Selection
-from dataflex_rl.registry import register_actuator
+from dataflex_rl.components.batch import REWARD_NOISE
+from dataflex_rl.components.options import within
+from dataflex_rl.components.ordering import level_B, place_in_group, rounded_share, sort_tiers
+from dataflex_rl.components.pool import Pool, Selection
+from dataflex_rl.components.registry import register_actuator
 
 
 def maxvar_B(reward_B: Tensor, group_B: Tensor, order_B: Tensor, n_groups: int, keep_fraction: float) -> Tensor:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from dataflex_rl.knobs import within
-from dataflex_rl.pool import Pool
-from dataflex_rl.registry import register_actuator
+from dataflex_rl.components.options import within
+from dataflex_rl.components.pool import Pool
+from dataflex_rl.components.registry import register_actuator
 
 EPSILON = 1e-8  # so that a response with advantage 0 keeps a weight
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dataflex_rl.knobs import within
-from dataflex_rl.ordering import level_B, rounded_share, sort_tiers
-from dataflex_rl.pool import Pool, Selection
-from dataflex_rl.registry import register_actuator
+from dataflex_rl.components.options import within
+from dataflex_rl.components.ordering import level_B, rounded_share, sort_tiers
+from dataflex_rl.components.pool import Pool, Selection
+from dataflex_rl.components.registry import register_actuator
 
 NOISE = 1e-6  # equal advantages of two groups differ by a few rounding steps of float32
 

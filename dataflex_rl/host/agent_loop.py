@@ -14,7 +14,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, DictConfigW
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 
-from dataflex_rl.host.identity import identify
+from dataflex_rl.feed.identity import identify
 from dataflex_rl.seeding import stream_seed
 
 AGENT_LOOP = "dataflex_single_turn"

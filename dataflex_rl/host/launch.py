@@ -12,7 +12,7 @@ import warnings
 from pathlib import Path
 from types import FrameType
 
-from dataflex_rl.supervise import die_with_parent
+from dataflex_rl.runtime.processes import die_with_parent
 
 
 def main(argv: list[str]) -> int:

@@ -13,7 +13,7 @@ from verl.utils import tensordict_utils as tu
 from verl.utils.dataset.rl_dataset import collate_fn
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.mixers.config import MixerConfig
+from dataflex_rl.feed.config import MixerConfig
 from dataflex_rl.policy import GROUP_ESTIMATORS, HostFacts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dataflex_rl.host.identity import TrajectoryKey
+from dataflex_rl.feed.identity import TrajectoryKey
 from dataflex_rl.host.replay import OrderedReplayBuffer
 
 

@@ -21,19 +21,19 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.utils import tensordict_utils as tu
 
+from dataflex_rl.config.mixing import MIX_MODE, PLAIN_MODE, check_not_shadow
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.feed.choose import chosen
+from dataflex_rl.feed.config import parse_mixer
+from dataflex_rl.feed.core import DomainMixer
+from dataflex_rl.feed.domains import check_several, resolve_domains
+from dataflex_rl.feed.measure import realised, tally_batch
+from dataflex_rl.feed.planner import Planner
+from dataflex_rl.feed.streams import DomainStreams
 from dataflex_rl.host.mix_feed import SamplerOrder, check_mixer, collated, domain_column
 from dataflex_rl.host.mix_replay import MixReplayBuffer
 from dataflex_rl.host.policy_step import host_facts
 from dataflex_rl.host.trainer import DataflexSyncTrainer
-from dataflex_rl.mix_checks import MIX_MODE, PLAIN_MODE, check_not_shadow
-from dataflex_rl.mixers.choose import chosen
-from dataflex_rl.mixers.config import parse_mixer
-from dataflex_rl.mixers.core import DomainMixer
-from dataflex_rl.mixers.domains import check_several, resolve_domains
-from dataflex_rl.mixers.measure import realised, tally_batch
-from dataflex_rl.mixers.planner import Planner
-from dataflex_rl.mixers.streams import DomainStreams
 from dataflex_rl.policy.metrics import summarize
 
 

@@ -14,8 +14,8 @@ from omegaconf import DictConfig, OmegaConf
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.host.identity import TrajectoryKey, identify
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.feed.identity import TrajectoryKey, identify
 from dataflex_rl.policy import Decision, HostFacts, Policy
 
 _FIELDS = frozenset({"rm_scores", "response_mask", "uid", "advantages", "old_log_probs", "acc"})

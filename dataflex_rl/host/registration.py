@@ -6,7 +6,7 @@ import os
 
 from verl.plugin.platform import platform_manager
 
-from dataflex_rl.host.platform import PlatformCPU
+from dataflex_rl.host.cpu.platform import PlatformCPU
 
 
 def register_platform() -> None:
@@ -26,19 +26,19 @@ def register_all() -> None:
     from verl.workers.rollout.base import _ROLLOUT_REGISTRY
     from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry
 
-    from dataflex_rl.host.engines import register_engines
-    from dataflex_rl.host.rollout import ROLLOUT_NAME
+    from dataflex_rl.host.cpu.engines import register_engines
+    from dataflex_rl.host.cpu.rollout import ROLLOUT_NAME
 
     def load_replica() -> type[RolloutReplica]:
-        from dataflex_rl.host.rollout.replica import DataflexReplica
+        from dataflex_rl.host.cpu.rollout.replica import DataflexReplica
 
         return DataflexReplica
 
     register_engines()
     RolloutReplicaRegistry.register(ROLLOUT_NAME, load_replica)
-    _ROLLOUT_REGISTRY[ROLLOUT_NAME, "async"] = "dataflex_rl.host.rollout.adapter.DataflexRollout"
+    _ROLLOUT_REGISTRY[ROLLOUT_NAME, "async"] = "dataflex_rl.host.cpu.rollout.adapter.DataflexRollout"
 
     import dataflex_rl.host.agent_loop
+    import dataflex_rl.host.cpu.native
     import dataflex_rl.host.mix_trainer
-    import dataflex_rl.host.native
     import dataflex_rl.host.trainer  # noqa: F401

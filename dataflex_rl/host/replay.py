@@ -15,7 +15,7 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.identity import Identity, TrajectoryKey, from_uid, identify
+from dataflex_rl.feed.identity import Identity, TrajectoryKey, from_uid, identify
 
 _SETTINGS: dict[str, Any] = {"poll_interval": 0.02, "on_failure": "error", "filter_groups": False}
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import psutil
 
 from dataflex_rl.record.cause import cause_of
-from dataflex_rl.supervise import die_with_parent
+from dataflex_rl.runtime.processes import die_with_parent
 
 _TOKEN = "DATAFLEX_RL_SWEEP_TOKEN"
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")

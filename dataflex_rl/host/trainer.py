@@ -20,17 +20,17 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.utils import tensordict_utils as tu
 
-from dataflex_rl.benchmarks.rates import flags, rate_metrics
+from dataflex_rl.config.plain import plain
+from dataflex_rl.data.benchmarks.rates import flags, rate_metrics
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.feed.draw_counter import PromptLedger
 from dataflex_rl.host import agent_loop
-from dataflex_rl.host.feed import PromptLedger
+from dataflex_rl.host.cpu.native import SyncOnAnyDevice
 from dataflex_rl.host.logbook import Logbook
-from dataflex_rl.host.native import SyncOnAnyDevice
 from dataflex_rl.host.policy_step import PolicyStep, host_facts
 from dataflex_rl.host.replay import OrderedReplayBuffer
 from dataflex_rl.host.state import check_fingerprint, load_state, save_state
 from dataflex_rl.host.validation import read_items
-from dataflex_rl.plain import plain
 from dataflex_rl.policy import Decision, Policy, split_block
 from dataflex_rl.seeding import dataset_fingerprint
 

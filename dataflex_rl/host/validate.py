@@ -10,9 +10,9 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from dataflex_rl.config.mixing import PLAIN_MODE
+from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.mix_checks import PLAIN_MODE
-from dataflex_rl.plain import plain
 from dataflex_rl.policy import HostFacts, Policy, split_block
 
 
@@ -26,9 +26,9 @@ def validate(config: DictConfig) -> None:
     """
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
+        from dataflex_rl.feed.config import parse_mixer
         from dataflex_rl.host.mix_feed import check_mixer
         from dataflex_rl.host.policy_step import host_facts
-        from dataflex_rl.mixers.config import parse_mixer
 
         copy = DictConfig(plain(config))
         try:

@@ -7,7 +7,7 @@ from typing import Any
 import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 
-from dataflex_rl.host.identity import TrajectoryKey, identify
+from dataflex_rl.feed.identity import TrajectoryKey, identify
 
 _FIELDS = ["raw_prompt", "index", "data_source", "reward_model", "rm_scores", "extra_fields", "extra_info"]
 

@@ -10,14 +10,8 @@ Around them, without any host:
 - interface   what a mixer is
 - statistics  what a mixer sees: sums and counts per step and domain, in a window
 - shares      softmax, and the floor that holds after normalising
-- apportion   whole prompts per batch from shares, with the remainder carried over
-- domains     which domains there are, restricted or regrouped
-- streams     the k-th prompt of each domain, pass by pass
-- choose      which finished groups are consumed where more were generated
-- config      the mixer block of the configuration, checked
-- core        the mixer of a run: window, warm-up, updates, state
-- planner     shares to prompts, step by step, with metrics and state
-- replay      the shares for a recorded or made-up history, in one call
+
+How shares become the prompts of a batch is `dataflex_rl.feed`.
 
 Shape suffixes besides the package's: W steps of the window.
 """

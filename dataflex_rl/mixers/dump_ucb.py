@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from dataflex_rl.knobs import within
+from dataflex_rl.components.options import within
+from dataflex_rl.components.registry import register_mixer
 from dataflex_rl.mixers.interface import Mixer
 from dataflex_rl.mixers.shares import check_floor, check_knobs, floored_D, softmax_D
 from dataflex_rl.mixers.statistics import DomainStats
-from dataflex_rl.registry import register_mixer
 
 
 def dump_ucb_D(value_D: Tensor, visit_D: Tensor, c: float) -> Tensor:

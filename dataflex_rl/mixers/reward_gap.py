@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from dataflex_rl.components.registry import register_mixer
 from dataflex_rl.mixers.interface import Mixer
 from dataflex_rl.mixers.shares import check_floor, check_knobs, floored_D, softmax_D
 from dataflex_rl.mixers.statistics import DomainStats
-from dataflex_rl.registry import register_mixer
 
 
 def reward_gap_D(reward_D: Tensor, temperature: float) -> Tensor:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from dataflex_rl.components.options import within
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.knobs import within
 
 
 def softmax_D(score_D: Tensor, temperature: float) -> Tensor:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from dataflex_rl.components.registry import register_mixer
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mixers.interface import Mixer
 from dataflex_rl.mixers.statistics import DomainStats
-from dataflex_rl.registry import register_mixer
 
 _SLACK = 1e-6  # how far from 1 the sum of given shares may be, so that three thirds of six digits pass
 

@@ -9,11 +9,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from dataflex_rl.components.registry import register_mixer
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mixers.interface import Mixer
 from dataflex_rl.mixers.shares import check_floor, check_knobs, floored_D, softmax_D
 from dataflex_rl.mixers.statistics import DomainStats
-from dataflex_rl.registry import register_mixer
 
 
 def slope_D(step_W: Tensor, sum_WD: Tensor, count_WD: Tensor) -> Tensor:

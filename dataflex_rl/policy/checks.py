@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dataflex_rl.components.registry import TIMINGS, Spec, lookup, names
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy.link import Link, fields_of
-from dataflex_rl.registry import TIMINGS, Spec, lookup, names
 
 # Estimators of verl 0.9.1 that compare the responses of one prompt; gae, remax and reinforce_plus_plus do not.
 GROUP_ESTIMATORS = (

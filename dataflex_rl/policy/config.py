@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dataflex_rl.components.registry import Spec, build, lookup, names
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy.checks import check_pair
 from dataflex_rl.policy.link import Link
 from dataflex_rl.policy.split import canonical
-from dataflex_rl.registry import Spec, build, lookup, names
 
 TOP_KEYS = ("scorer", "actuator", "chain", "warmup_step", "shadow", "trace", "weight_kl", "group_estimator")
 ACTUATOR_KEYS = ("name", "params", "normalize", "cap", "on_empty")

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.segments import masked_sum_B
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import metrics as m
 from dataflex_rl.policy.checks import HostFacts, check_host, kept_unit
@@ -20,7 +21,6 @@ from dataflex_rl.policy.link import Link, Outcome, run_link
 from dataflex_rl.policy.split import split_block
 from dataflex_rl.policy.trace import trace_rows
 from dataflex_rl.scorers import GroupSolve
-from dataflex_rl.segments import masked_sum_B
 
 logger = logging.getLogger("dataflex_rl")
 

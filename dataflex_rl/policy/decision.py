@@ -9,8 +9,8 @@ from typing import Any
 
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.segments import expand_N
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.segments import expand_N
 
 
 @dataclass(frozen=True, kw_only=True)

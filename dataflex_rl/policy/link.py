@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Batch, SignalError
+from dataflex_rl.components.batch import Batch, SignalError
+from dataflex_rl.components.pool import Pool, Selection, TokenPool
+from dataflex_rl.components.registry import Spec
 from dataflex_rl.policy.scaling import scale_N_, scaled_B
-from dataflex_rl.pool import Pool, Selection, TokenPool
-from dataflex_rl.registry import Spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +135,9 @@ def _check_selection(link: Link, selection: object, pool: Pool) -> None:
     """A selector's answer must be a Selection with one bool per response of the pool."""
     name, wanted = link.actuator_spec.name, tuple(pool.row_B.shape)
     if not isinstance(selection, Selection):
-        raise SignalError(f"actuator {name!r} gave a {type(selection).__name__}, wanted a dataflex_rl.pool.Selection")
+        raise SignalError(
+            f"actuator {name!r} gave a {type(selection).__name__}, wanted a dataflex_rl.components.pool.Selection"
+        )
     for field, value in (("keep_B", selection.keep_B), ("reason_B", selection.reason_B)):
         if value is not None and tuple(value.shape) != wanted:
             raise SignalError(f"actuator {name!r} gave {field} of shape {tuple(value.shape)}, wanted {wanted}")

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import REWARD_NOISE, Batch
+from dataflex_rl.components.batch import REWARD_NOISE, Batch
 from dataflex_rl.policy.summary import Weights, summarize
 
 __all__ = ["PREFIX", "Weights", "drop_metrics", "group_metrics", "step_metrics", "summarize"]

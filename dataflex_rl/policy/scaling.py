@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import Tensor
 
-from dataflex_rl.segments import all_data, chunks, count_B, masked_sum_B
+from dataflex_rl.components.segments import all_data, chunks, count_B, masked_sum_B
 
 Parts = Callable[[], Iterator[tuple[Tensor, Tensor]]]  # (raw weight, share of the mean it stands for), float64
 

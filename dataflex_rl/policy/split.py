@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from dataflex_rl.components.registry import lookup, names
 from dataflex_rl.errors import ConfigError, unknown
-from dataflex_rl.registry import lookup, names
 
 logger = logging.getLogger("dataflex_rl")
 

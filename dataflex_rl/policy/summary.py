@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.segments import chunks, filled, masked_sum_B, reduced
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.segments import chunks, filled, masked_sum_B, reduced
 
 
 @dataclass(frozen=True, kw_only=True)

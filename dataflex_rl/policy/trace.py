@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
+from dataflex_rl.components.batch import Batch
 
 
 def trace_rows(

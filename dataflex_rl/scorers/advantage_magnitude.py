@@ -7,9 +7,9 @@ from typing import Literal
 
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.registry import register_scorer
-from dataflex_rl.segments import count_B, masked_max_B, masked_sum_B
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.registry import register_scorer
+from dataflex_rl.components.segments import count_B, masked_max_B, masked_sum_B
 
 
 def advantage_magnitude_B(advantage_N: Tensor, mask_N: Tensor, offset_B1: Tensor, agg: str) -> Tensor:

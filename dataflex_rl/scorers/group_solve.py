@@ -8,8 +8,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.registry import register_scorer
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.registry import register_scorer
 
 
 def group_solve_B(outcome_B: Tensor, group_B: Tensor, real_B: Tensor, n_groups: int, threshold: float) -> Tensor:

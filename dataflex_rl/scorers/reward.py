@@ -7,8 +7,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.registry import register_scorer
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.registry import register_scorer
 
 
 @register_scorer("reward", granularity="response", requires=("rm_scores", "response_mask"), timing="post_reward")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.registry import register_scorer
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.registry import register_scorer
 
 
 def token_prob_N(old_log_prob_N: Tensor) -> Tensor:

@@ -16,9 +16,9 @@ from dataflex_rl.record import check_writable
 from dataflex_rl.sweep.audit import Audit, audit
 from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.interrupt import Interrupt
-from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.ledger import ledger, ledger_table
 from dataflex_rl.sweep.lock import held, launcher_alive
+from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.records import joined, other_run, run_command, status_of
@@ -99,7 +99,7 @@ def check_records(sweep: Sweep) -> None:
     Raises:
         ConfigError: names the first differing run, its keys, and how many more differ.
     """
-    from dataflex_rl.sources import check_files
+    from dataflex_rl.config.sources import check_files
 
     for config in {id(config): config for config in sweep.configs.values()}.values():
         fresh = config.copy()

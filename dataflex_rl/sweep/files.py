@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
+from dataflex_rl.config.naming import check_name
+from dataflex_rl.config.paths import shipped
 from dataflex_rl.errors import ConfigError, unknown
-from dataflex_rl.naming import check_name
-from dataflex_rl.paths import shipped
 from dataflex_rl.sweep.seeds import parse_seeds
 
 _KEYS = ("name", "claim", "tables", "controls", "methods", "seeds", "overrides", "vary", "estimate", "launcher", "ray")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.attempt import VOLATILE
-from dataflex_rl.mix_checks import MIX_MODE, PLAIN_MODE
+from dataflex_rl.config.mixing import MIX_MODE, PLAIN_MODE
 from dataflex_rl.record import (
     RecordError,
     RunRecord,
@@ -21,6 +20,7 @@ from dataflex_rl.record import (
     relevant,
     why_not_done,
 )
+from dataflex_rl.runtime.attempt import VOLATILE
 from dataflex_rl.sweep.records import contradictions
 from dataflex_rl.sweep.streams import Consumed, broken
 

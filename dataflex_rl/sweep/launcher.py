@@ -17,8 +17,8 @@ from dataflex_rl.host.fleet import Machines
 from dataflex_rl.host.task import BUSY, DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
 from dataflex_rl.record import Status
 from dataflex_rl.sweep.interrupt import Interrupt
-from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.lock import Lock
+from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.records import lacking, run_command, score_of, status_of

@@ -11,12 +11,12 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from dataflex_rl.config.naming import check_name
+from dataflex_rl.config.plan import Plan, settle
+from dataflex_rl.config.regime import regime_name
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.naming import check_name
-from dataflex_rl.regime import regime_name
-from dataflex_rl.settle import Plan, settle
 from dataflex_rl.sweep.files import Estimate, SweepFile
-from dataflex_rl.sweep.knobs import Knobs
+from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.seeds import points
 
 _OWN = ("run_dir", "force", "dry_run")

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.attempt import VOLATILE
-from dataflex_rl.console import domain_scores
-from dataflex_rl.plain import plain
+from dataflex_rl.config.plain import plain
+from dataflex_rl.config.regime import ignored_keys, note_source
+from dataflex_rl.config.sources import place_sources, to_build
 from dataflex_rl.record import (
     RecordError,
     RunRecord,
@@ -21,8 +21,8 @@ from dataflex_rl.record import (
     read_status,
     why_not_done,
 )
-from dataflex_rl.regime import ignored_keys, note_source
-from dataflex_rl.sources import place_sources, to_build
+from dataflex_rl.runtime.attempt import VOLATILE
+from dataflex_rl.runtime.console import domain_scores
 from dataflex_rl.sweep.overview import fate_now
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.store import Fate

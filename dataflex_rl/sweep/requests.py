@@ -9,12 +9,12 @@ from typing import Any
 
 from rich.text import Text
 
+from dataflex_rl.config.naming import check_name
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.naming import check_name
 from dataflex_rl.seeding import parse_seed
 from dataflex_rl.sweep.commands import check_capacity
 from dataflex_rl.sweep.files import SweepFile, find_sweep, read_sweep
-from dataflex_rl.sweep.knobs import Knobs, knobs_of, split_settings
+from dataflex_rl.sweep.options import Knobs, knobs_of, split_settings
 from dataflex_rl.sweep.plan import Sweep, make_plan
 from dataflex_rl.sweep.seeds import Request, prepare
 from dataflex_rl.sweep.view import View, plan_table, shared_of

@@ -9,10 +9,10 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from dataflex_rl import record as rec
+from dataflex_rl.config.paths import shipped
+from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.evaluate import Target, evaluation_only, find, main, of_record
-from dataflex_rl.paths import shipped
-from dataflex_rl.plain import plain
 from dataflex_rl.record.manifest import KEYS
 
 CONFIG = {

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from dataflex_rl.attempt import evaluation_digest
-from dataflex_rl.benchmarks.limits import item_limits
+from dataflex_rl.data.benchmarks.limits import item_limits
+from dataflex_rl.data.tasks.items import Item, write_items
+from dataflex_rl.runtime.attempt import evaluation_digest
 from dataflex_rl.seeding import dataset_fingerprint
-from dataflex_rl.tasks.items import Item, write_items
 
 ITEM = Item(source="gsm8k", domain="math", item_id="a", question="1+1?", gold="2")
 LIMITS = (100, None, 5000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataflex_rl.benchmarks.rates import answer_rates, flags, rate_metrics
+from dataflex_rl.data.benchmarks.rates import answer_rates, flags, rate_metrics
 
 ITEMS = [
     {"benchmark": "aime24", "truncated": True, "pred": ""},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflex_rl.console import Console, domain_scores
+from dataflex_rl.runtime.console import Console, domain_scores
 
 PLAN = {"method": "difffilter", "model": "tiny", "task": "toy3", "seed": 0, "host": "cpu", "steps": 60}
 
@@ -123,7 +123,7 @@ def test_a_terminal_gets_the_live_view_and_a_file_does_not(tmp_path):
     import subprocess
 
     script = (
-        "from dataflex_rl.console import Console; c = Console(); c.start({'steps': 3})\n"
+        "from dataflex_rl.runtime.console import Console; c = Console(); c.start({'steps': 3})\n"
         "for n in (1, 2, 3): c.step({'step': n, 'data': {}})\n"
         "c.close()"
     )

@@ -5,8 +5,8 @@ import sys
 import threading
 import time
 
-from dataflex_rl.console import Phase, Step, follow
 from dataflex_rl.record import MetricsLog, RunRecord, update_status
+from dataflex_rl.runtime.console import Phase, Step, follow
 
 WRITER = """
 import sys, time

@@ -8,12 +8,12 @@ import sys
 import pytest
 from packaging.requirements import Requirement
 
-from dataflex_rl import doctor, doctor_probes
-from dataflex_rl.doctor import Check
+from dataflex_rl.commands import doctor, doctor_probes
+from dataflex_rl.commands.doctor import Check
 
 
 def run(*arguments, **environment):
-    command = [sys.executable, "-m", "dataflex_rl.doctor", *arguments]
+    command = [sys.executable, "-m", "dataflex_rl.commands.doctor", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
 
 
@@ -112,8 +112,7 @@ def test_the_plugins_own_reason_is_passed_on():
 
 
 def test_importing_the_doctor_imports_no_big_library():
-    script = (
-        "import sys, dataflex_rl.doctor; print(sorted({'torch', 'verl', 'ray', 'transfer_queue'} & set(sys.modules)))"
-    )
+    libraries = {"torch", "verl", "ray", "transfer_queue"}
+    script = f"import sys, dataflex_rl.commands.doctor; print(sorted({libraries} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -12,8 +12,8 @@ from omegaconf import OmegaConf
 
 import dataflex_rl.plugin  # noqa: F401 - verl loads it first, as in a run
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.feed import PromptLedger
-from dataflex_rl.host.identity import Identity, TrajectoryKey, from_uid, identify, make_uid
+from dataflex_rl.feed.draw_counter import PromptLedger
+from dataflex_rl.feed.identity import Identity, TrajectoryKey, from_uid, identify, make_uid
 from dataflex_rl.host.replay import OrderedReplayBuffer
 from dataflex_rl.host.state import check_fingerprint, load_state, save_state
 from dataflex_rl.seeding import prompt_key

@@ -14,7 +14,7 @@ import torch
 from tensordict import TensorDict
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
+from dataflex_rl.components.batch import Batch
 from dataflex_rl.policy import HostFacts, Policy
 
 VOCABULARY, GROUPS, PER_GROUP = 11, 6, 4
@@ -45,7 +45,7 @@ def actor_config() -> Any:
     from hydra import compose, initialize_config_dir
     from verl.utils.config import omega_conf_to_dataclass
 
-    from dataflex_rl.paths import shipped
+    from dataflex_rl.config.paths import shipped
 
     with initialize_config_dir(str(shipped("conf")), version_base="1.3"):
         return compose("run").actor_rollout_ref.actor, omega_conf_to_dataclass

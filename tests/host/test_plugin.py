@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dataflex_rl.paths import shipped
-from dataflex_rl.tiny.build import build
+from dataflex_rl.config.paths import shipped
+from dataflex_rl.data.tiny.build import build
 from tests.host.training import PATIENCE, environment, read_lines
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dataflex_rl import apply_policy
 from dataflex_rl.policy import Policy
-from dataflex_rl.signals import to_batch
+from dataflex_rl.policy.signals import to_batch
 
 SELECT = ("difffilter", "maxvar", "gfpo", "topk")
 REWEIGHT = ("ar", "per", "softmax", "diffband")
@@ -187,7 +187,7 @@ def test_policy_weights_carry_no_gradient(method: str) -> None:
         reward_B=None,
         rm_score_N=torch.tensor([0.0, 1.0, 0.0], requires_grad=True),
     )
-    from dataflex_rl.methods import method_block
+    from dataflex_rl.config.methods import method_block
 
     decision = Policy.from_config(method_block(method)).apply(batch, step=1)
     assert not decision.weight_N.requires_grad

@@ -8,8 +8,8 @@ import pytest
 
 from dataflex_rl import replay_mixer
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.mixers.config import parse_mixer
-from dataflex_rl.mixers.domains import check_several, resolve_domains
+from dataflex_rl.feed.config import parse_mixer
+from dataflex_rl.feed.domains import check_several, resolve_domains
 from dataflex_rl.policy.split import MIXER_DEFAULTS
 
 STEP = {"a": {"reward": [0.0], "advantage": [0.0]}, "b": {"reward": [1.0], "advantage": [1.0]}}

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import torch
 
-from dataflex_rl.batch import Batch, SignalError
+from dataflex_rl.components.batch import Batch, SignalError
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.mixers.config import MixerConfig, parse_mixer
-from dataflex_rl.mixers.core import DomainMixer
-from dataflex_rl.mixers.domains import DomainMap, resolve_domains
-from dataflex_rl.mixers.measure import realised, tally_batch
-from dataflex_rl.mixers.planner import Planner, Realised
+from dataflex_rl.feed.config import MixerConfig, parse_mixer
+from dataflex_rl.feed.core import DomainMixer
+from dataflex_rl.feed.domains import DomainMap, resolve_domains
+from dataflex_rl.feed.measure import realised, tally_batch
+from dataflex_rl.feed.planner import Planner, Realised
+from dataflex_rl.feed.streams import DomainStreams
 from dataflex_rl.mixers.statistics import Tally
-from dataflex_rl.mixers.streams import DomainStreams
 from dataflex_rl.policy.split import MIXER_DEFAULTS
 
 NAMES = ("a", "b", "c")

@@ -50,9 +50,9 @@ def last(config: dict[str, Any], history: list[Step]) -> list[float]:
     ],
 )
 def test_defaults_are_the_vetted_ones(name: str, params: dict[str, Any]) -> None:
-    from dataflex_rl.methods import method_block
+    from dataflex_rl.components.registry import lookup
+    from dataflex_rl.config.methods import method_block
     from dataflex_rl.policy.split import MIXER_DEFAULTS
-    from dataflex_rl.registry import lookup
 
     assert lookup("mixer", name).defaults == params
     block = method_block(name)["mixer"]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.mixers.apportion import apportioned_D
-from dataflex_rl.mixers.choose import chosen
+from dataflex_rl.feed.choose import chosen
+from dataflex_rl.feed.quotas import apportioned_D
 from dataflex_rl.mixers.shares import check_floor, floored_D, softmax_D
 
 

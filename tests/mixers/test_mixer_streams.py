@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.mixers.streams import DomainStreams
+from dataflex_rl.feed.streams import DomainStreams
 
 # rows 0..5: a a b a b c
 OF_ROW = [0, 0, 1, 0, 1, 2]

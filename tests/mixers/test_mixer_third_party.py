@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from dataflex_rl import registry, replay_mixer
+from dataflex_rl import replay_mixer
+from dataflex_rl.components import registry
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.feed.config import MixerConfig, parse_mixer
+from dataflex_rl.feed.core import DomainMixer
 from dataflex_rl.mixers import DomainStats, Mixer
-from dataflex_rl.mixers.config import MixerConfig, parse_mixer
-from dataflex_rl.mixers.core import DomainMixer
 from dataflex_rl.mixers.statistics import Tally
 from dataflex_rl.policy.split import MIXER_DEFAULTS
 

@@ -11,12 +11,12 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from dataflex_rl.benchmarks.specs import BENCHMARKS
+from dataflex_rl.config.paths import shipped
+from dataflex_rl.config.plain import plain
+from dataflex_rl.config.plan import Plan, settle
+from dataflex_rl.config.schema import check_shape
+from dataflex_rl.data.benchmarks.specs import BENCHMARKS
 from dataflex_rl.host.validate import validate
-from dataflex_rl.paths import shipped
-from dataflex_rl.plain import plain
-from dataflex_rl.settle import Plan, settle
-from dataflex_rl.shape import check_shape
 
 METHODS = sorted(path.stem for path in (shipped("conf") / "method").glob("*.yaml"))
 HOSTS = sorted(path.stem for path in (shipped("conf") / "host").glob("*.yaml"))

@@ -9,11 +9,11 @@ import psutil
 import pytest
 from omegaconf import OmegaConf
 
-from dataflex_rl import memory
-from dataflex_rl.compose import changed, chosen
-from dataflex_rl.memory import memory_warnings, parameters_of
+from dataflex_rl.config import memory
+from dataflex_rl.config.compose import changed, chosen
+from dataflex_rl.config.memory import memory_warnings, parameters_of
+from dataflex_rl.data.tasks.items import Item, write_items
 from dataflex_rl.run import main
-from dataflex_rl.tasks.items import Item, write_items
 
 ITEM = Item(source="gsm8k", domain="math", item_id="a", question="1+1?", gold="2")
 GIB = 2**30

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 
+from dataflex_rl.config.local_model import stated_template, with_local_model
+from dataflex_rl.config.paths import shipped
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.models.local import stated_template, with_local_model
-from dataflex_rl.paths import shipped
 
 
 @pytest.fixture

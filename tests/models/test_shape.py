@@ -8,11 +8,11 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from dataflex_rl.config.paths import shipped
+from dataflex_rl.config.plan import settle
+from dataflex_rl.config.schema import check_shape
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.validate import validate
-from dataflex_rl.paths import shipped
-from dataflex_rl.settle import settle
-from dataflex_rl.shape import check_shape
 
 CHOICES = {"host": "cpu", "model": "tiny", "task": "toy3", "benchmark": "none"}
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from dataflex_rl.embedded import BUILT, MODEL
+from dataflex_rl.data.catalogue import BUILT, MODEL
+from dataflex_rl.data.models import smollm2
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.models import smollm2
 
 
 def test_without_the_package_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import torch
 
 import dataflex_rl
 from dataflex_rl import apply_policy
-from dataflex_rl.batch import SignalError
+from dataflex_rl.components.batch import SignalError
 from dataflex_rl.errors import ConfigError
 
 DIFF = {"scorer": {"name": "group_solve"}, "actuator": {"name": "difffilter"}}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from dataflex_rl import segments
-from dataflex_rl.batch import Batch, SignalError
-from dataflex_rl.methods import method_block
+from dataflex_rl.components import segments
+from dataflex_rl.components.batch import Batch, SignalError
+from dataflex_rl.config.methods import method_block
 from dataflex_rl.policy import Policy
 
 METHODS = ("uniform", "difffilter", "maxvar", "gfpo", "topk", "ar", "per", "softmax", "diffband")

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from dataflex_rl import apply_policy
-from dataflex_rl.batch import Batch, SignalError
+from dataflex_rl.components.batch import Batch, SignalError
+from dataflex_rl.components.pool import Pool, Selection
+from dataflex_rl.components.registry import _SPECS, lookup, register_actuator, register_scorer
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import Policy
-from dataflex_rl.pool import Pool, Selection
-from dataflex_rl.registry import _SPECS, lookup, register_actuator, register_scorer
-from dataflex_rl.signals import to_batch
+from dataflex_rl.policy.signals import to_batch
 
 DATA = {"uid": list("aaaabbcc"), "reward": [1, 1, 0, 0, 0, 0, 1, 1]}
 BATCH = to_batch(DATA, frozenset(), False)
@@ -122,7 +122,7 @@ def test_impossible_weights_are_refused(params: dict[str, Any], message: str) ->
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("tensor", "actuator 'sloppy' gave a Tensor, wanted a dataflex_rl.pool.Selection"),
+        ("tensor", "actuator 'sloppy' gave a Tensor, wanted a dataflex_rl.components.pool.Selection"),
         ("short", r"actuator 'sloppy' gave keep_B of shape \(7,\), wanted \(8,\)"),
         ("float", "actuator 'sloppy' gave keep_B of torch.float32, wanted torch.bool"),
         ("reason", r"actuator 'sloppy' gave reason_B of shape \(1,\), wanted \(8,\)"),

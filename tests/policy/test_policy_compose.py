@@ -9,10 +9,10 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from dataflex_rl.methods import method_block
-from dataflex_rl.paths import shipped
+from dataflex_rl.components.registry import lookup, names
+from dataflex_rl.config.methods import method_block
+from dataflex_rl.config.paths import shipped
 from dataflex_rl.policy import Policy, split_block
-from dataflex_rl.registry import lookup, names
 
 METHODS = ("uniform", "difffilter", "maxvar", "gfpo", "topk", "ar", "per", "softmax", "diffband")
 ROOT = """

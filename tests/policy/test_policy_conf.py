@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from dataflex_rl.methods import merged, method_block
-from dataflex_rl.paths import shipped
+from dataflex_rl.components.registry import lookup
+from dataflex_rl.config.methods import merged, method_block
+from dataflex_rl.config.paths import shipped
 from dataflex_rl.policy import Policy
-from dataflex_rl.registry import lookup
 
 SCORERS = ("none", "reward", "advantage_magnitude", "group_solve", "token_prob")
 ACTUATORS = ("none", "difffilter", "maxvar", "gfpo", "topk", "ar", "per", "softmax", "diffband")

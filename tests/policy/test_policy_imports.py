@@ -61,7 +61,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_example_package_is_found_and_listed(installed: Path) -> None:
-    ran = python("from dataflex_rl.listing import main; main(['--json'])", PYTHONPATH=str(installed))
+    ran = python("from dataflex_rl.commands.listing import main; main(['--json'])", PYTHONPATH=str(installed))
     parts = {part["name"]: part for part in json.loads(ran.stdout)}
     assert parts["brevity"]["requires"] == ["response_mask", "uid"]
     assert parts["keep_above"]["defaults"] == {"floor": 0.5}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflex_rl.actuators import maxvar_B
-from dataflex_rl.ordering import rounded_share
+from dataflex_rl.components.ordering import rounded_share
 
 GRID = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 1.0, -1.0])
 ANY = st.floats(-4, 4, width=32)

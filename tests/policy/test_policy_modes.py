@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from dataflex_rl import apply_policy
-from dataflex_rl.batch import Batch
+from dataflex_rl.components.batch import Batch
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import HostFacts, Policy
-from dataflex_rl.signals import to_batch
+from dataflex_rl.policy.signals import to_batch
 
 SOLVE = {"scorer": {"name": "group_solve"}, "actuator": {"name": "difffilter"}}
 PER = {"scorer": {"name": "advantage_magnitude"}, "actuator": {"name": "per", "params": {"alpha": 1.0}}}

@@ -10,10 +10,19 @@ from typing import Any, Literal
 
 import pytest
 
-from dataflex_rl import listing, registry
-from dataflex_rl.batch import Batch
+from dataflex_rl.commands import listing
+from dataflex_rl.components import registry
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.registry import (
+    build,
+    describe,
+    lookup,
+    names,
+    register_actuator,
+    register_mixer,
+    register_scorer,
+)
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.registry import build, describe, lookup, names, register_actuator, register_mixer, register_scorer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 from dataflex_rl.host import fleet
 from dataflex_rl.sweep.commands import launch
 from dataflex_rl.sweep.interrupt import interruptible
-from dataflex_rl.sweep.knobs import Knobs
+from dataflex_rl.sweep.options import Knobs
 from tests.sweep.stubs import check, command, sweep
 
 

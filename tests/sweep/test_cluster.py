@@ -17,7 +17,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.fleet import Fleet
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.commands import check_capacity
-from dataflex_rl.sweep.knobs import Knobs
+from dataflex_rl.sweep.options import Knobs
 from tests.sweep.stubs import done_file, journal, launch, sweep
 
 

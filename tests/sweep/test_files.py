@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from dataflex_rl.config.paths import shipped
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.paths import shipped
 from dataflex_rl.sweep.files import find_sweep, read_sweep
-from dataflex_rl.sweep.knobs import Knobs, knobs_of, split_settings
+from dataflex_rl.sweep.options import Knobs, knobs_of, split_settings
 
 FILE = """
 name: mine

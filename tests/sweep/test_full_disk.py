@@ -14,9 +14,9 @@ import pytest
 
 from dataflex_rl.host.fleet import Fleet
 from dataflex_rl.sweep.interrupt import Interrupt
-from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.launcher import Launcher
 from dataflex_rl.sweep.lock import held
+from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.records import lacking
 from dataflex_rl.sweep.requests import plan_file

@@ -11,9 +11,9 @@ import pytest
 
 from dataflex_rl.host.fleet import Fleet
 from dataflex_rl.sweep.interrupt import Interrupt
-from dataflex_rl.sweep.knobs import Knobs
 from dataflex_rl.sweep.launcher import Launcher
 from dataflex_rl.sweep.lock import held
+from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.store import Store
 from dataflex_rl.sweep.view import View
 from tests.sweep.stubs import attempts, check, command, launch, starts, sweep

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from omegaconf import OmegaConf
 
+from dataflex_rl.config.regime import regime_name, write_regime
+from dataflex_rl.config.regime_rows import identity, kept_rows, mislabelled
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.regime import regime_name, write_regime
-from dataflex_rl.regime_rows import identity, kept_rows, mislabelled
 from dataflex_rl.rewards import knights
 from dataflex_rl.seeding import dataset_fingerprint
 

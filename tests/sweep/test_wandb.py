@@ -15,9 +15,9 @@ from wandb.proto import wandb_internal_pb2
 from analysis.load import load
 from analysis.load.wandb_offline import log_records
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.mirror import Mirror
 from dataflex_rl.record import MetricsLog, RunRecord, cut_metrics, read_manifest
-from dataflex_rl.wandb_log import identity, main, mode_of, run_id, steps_from, summary_of
+from dataflex_rl.runtime.uploader import Mirror
+from dataflex_rl.runtime.wandb_log import identity, main, mode_of, run_id, steps_from, summary_of
 from tests.sweep.records import finished
 from tests.sweep.wandb_server import service
 
@@ -172,7 +172,7 @@ def test_a_failure_of_wandb_is_one_line_and_recorded(record: RunRecord, monkeypa
     assert said is not None
     assert said.startswith("W&B (offline) failed: ")
     assert "\n" not in said
-    assert f"python -m dataflex_rl.wandb_log {record.path}" in said
+    assert f"python -m dataflex_rl.runtime.wandb_log {record.path}" in said
     assert json.loads(record.manifest.read_text())["wandb"]["error"] in said
     assert record.metrics.read_bytes() == before
 
@@ -183,7 +183,7 @@ def test_disabled_does_nothing(record: RunRecord) -> None:
 
 
 def test_following_ends_with_its_input(record: RunRecord) -> None:
-    command = [sys.executable, "-m", "dataflex_rl.wandb_log", str(record.path), "--follow"]
+    command = [sys.executable, "-m", "dataflex_rl.runtime.wandb_log", str(record.path), "--follow"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 0

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from dataflex_rl.embedded import prepared
+from dataflex_rl.data.catalogue import prepared
+from dataflex_rl.data.tasks import folder as module
+from dataflex_rl.data.tasks.folder import replaced
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.prepare import main
 from dataflex_rl.seeding import dataset_fingerprint
-from dataflex_rl.tasks import folder as module
-from dataflex_rl.tasks.folder import replaced
 
 FILES = ("a", "b")
 DATA = Path(__file__).parent.parent / "data"
@@ -77,7 +77,7 @@ def test_an_error_leaves_the_old_folder_and_nothing_else(tmp_path: Path) -> None
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from dataflex_rl.tasks.folder import replaced
+from dataflex_rl.data.tasks.folder import replaced
 with replaced(Path(sys.argv[1]), ("a", "b")) as new:
     for name in ("a", "b")[: int(sys.argv[2])]:
         (new / name).write_text("new")

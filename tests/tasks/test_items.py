@@ -10,11 +10,11 @@ import pytest
 from omegaconf import OmegaConf
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
+from dataflex_rl.data.tasks.items import Item, check_items, prompt_of, read_items, to_row, write_items
+from dataflex_rl.data.tasks.options import with_options
+from dataflex_rl.data.tiny.tokenizer import build_tokenizer
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.rewards import choice, knights, math
-from dataflex_rl.tasks.items import Item, check_items, prompt_of, read_items, to_row, write_items
-from dataflex_rl.tasks.options import with_options
-from dataflex_rl.tiny.tokenizer import build_tokenizer
 
 SCIENCE = Item(source="sciq", domain="science", item_id="a", question="Which?\n(A) x\n(B) y", gold="B", difficulty=2)
 MATH = Item(source="math500", domain="math", item_id="b", question="2+2?", gold="4", max_new_tokens=8192)

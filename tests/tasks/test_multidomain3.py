@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dataflex_rl.data.tasks.items import read_items
 from dataflex_rl.prepare import main, parse
 from dataflex_rl.run import main as run_main
 from dataflex_rl.seeding import dataset_fingerprint
-from dataflex_rl.tasks.items import read_items
 
 DATA = Path(__file__).parent.parent / "data"
 SMALL = ("prompts=2", "held_out=1")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataflex_rl.tasks.items import Item
-from dataflex_rl.tasks.options import with_options
-from dataflex_rl.tasks.overlap import Index, Overlap, keys, remove_overlap, words
+from dataflex_rl.data.tasks.items import Item
+from dataflex_rl.data.tasks.options import with_options
+from dataflex_rl.data.tasks.overlap import Index, Overlap, keys, remove_overlap, words
 
 PUZZLE = "A very special island is inhabited only by knights and knaves, who lie. You meet {}. {} said that {} lies."
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from dataflex_rl.data.tasks.items import Item
+from dataflex_rl.data.tasks.public import SOURCES, math_item
+from dataflex_rl.data.tasks.source import load, seeded_order
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.tasks.items import Item
-from dataflex_rl.tasks.public import SOURCES, math_item
-from dataflex_rl.tasks.source import load, seeded_order
 
 DATA = Path(__file__).parent.parent / "data"
 

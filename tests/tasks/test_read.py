@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dataflex_rl.data.tasks.public import SOURCES
+from dataflex_rl.data.tasks.read import read_file, read_rows
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.tasks.public import SOURCES
-from dataflex_rl.tasks.read import read_file, read_rows
 
 ROWS = [{"question": "1\u2028+\u00851?", "answer": "#### 2"}, {"question": "2\x0b+\u20292?", "answer": "#### 4"}]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from dataflex_rl.benchmarks.specs import BENCHMARKS
-from dataflex_rl.embedded import BUILT, MODEL, TRAIN, VAL
+from dataflex_rl.config.mixing import domains_in
+from dataflex_rl.config.sources import build_sources, check_files, missing, place_sources, source_of, to_build
+from dataflex_rl.data.benchmarks.specs import BENCHMARKS
+from dataflex_rl.data.catalogue import BUILT, MODEL, TRAIN, VAL
+from dataflex_rl.data.tasks.items import Item, write_items
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.mix_checks import domains_in
 from dataflex_rl.prepare import main as prepare_main
-from dataflex_rl.sources import build_sources, check_files, missing, place_sources, source_of, to_build
-from dataflex_rl.tasks.items import Item, write_items
 
 ITEM = Item(source="gsm8k", domain="math", item_id="a", question="1+1?", gold="2")
 
@@ -21,7 +21,7 @@ ITEM = Item(source="gsm8k", domain="math", item_id="a", question="1+1?", gold="2
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("DATAFLEX_RL_DATA", str(tmp_path / "data"))
-    monkeypatch.setattr("dataflex_rl.embedded.default_root", lambda: tmp_path / "cache")
+    monkeypatch.setattr("dataflex_rl.data.catalogue.default_root", lambda: tmp_path / "cache")
     return tmp_path
 
 

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from dataflex_rl.benchmarks import text12
+from dataflex_rl.data.benchmarks import text12
+from dataflex_rl.data.tasks import text_logic, text_math, text_science
+from dataflex_rl.data.tasks.generated import Problem, distinct, entries, is_held_out
+from dataflex_rl.data.tasks.items import Item, read_items
+from dataflex_rl.data.tasks.overlap import Index
+from dataflex_rl.data.tasks.shares import Tap, share_out
+from dataflex_rl.data.tasks.text3 import Text3Knobs, domain_items, prepare
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.rewards.dispatch import SOURCES, compute_score
 from dataflex_rl.rewards.knights import parse_gold
-from dataflex_rl.tasks import text_logic, text_math, text_science
-from dataflex_rl.tasks.generated import Problem, distinct, entries, is_held_out
-from dataflex_rl.tasks.items import Item, read_items
-from dataflex_rl.tasks.overlap import Index
-from dataflex_rl.tasks.shares import Tap, share_out
-from dataflex_rl.tasks.text3 import Text3Knobs, domain_items, prepare
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dataflex_rl.tiny.build import TinyPaths, is_built, tiny_paths
-from dataflex_rl.tiny.cache import entry_path, get_or_build, is_complete
+from dataflex_rl.data.cache import entry_path, get_or_build, is_complete
+from dataflex_rl.data.tiny.build import TinyPaths, is_built, tiny_paths
 
 
 def maker(text, calls):

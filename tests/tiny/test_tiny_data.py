@@ -8,10 +8,10 @@ import pytest
 from omegaconf import OmegaConf
 from verl.utils.dataset.rl_dataset import RLHFDataset
 
+from dataflex_rl.data.tiny import toy3
+from dataflex_rl.data.tiny.data import check_grading, make_rows, prepare_toy3
+from dataflex_rl.data.tiny.tokenizer import build_tokenizer
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.tiny import toy3
-from dataflex_rl.tiny.data import check_grading, make_rows, prepare_toy3
-from dataflex_rl.tiny.tokenizer import build_tokenizer
 
 
 @pytest.fixture(scope="module")

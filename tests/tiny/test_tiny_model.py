@@ -7,10 +7,10 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
-from dataflex_rl.tiny.build import cached_model, cached_toy3
-from dataflex_rl.tiny.knobs import DataKnobs, ModelKnobs
-from dataflex_rl.tiny.model import build_model, draw_batch
-from dataflex_rl.tiny.tokenizer import build_tokenizer
+from dataflex_rl.data.tiny.build import cached_model, cached_toy3
+from dataflex_rl.data.tiny.knobs import DataKnobs, ModelKnobs
+from dataflex_rl.data.tiny.model import build_model, draw_batch
+from dataflex_rl.data.tiny.tokenizer import build_tokenizer
 
 SMALL = ModelKnobs(steps=20, batch=32, warmup_steps=5)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dataflex_rl.tiny import toy3
+from dataflex_rl.data.tiny import toy3
 
 SEEDS = st.integers(0, 2**32 - 1)
 SPLITS = st.booleans()

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 from verl.utils.tokenizer.chat_template import initialize_system_prompt, initialize_turn_separator
 
-from dataflex_rl.tiny.tokenizer import build_tokenizer
+from dataflex_rl.data.tiny.tokenizer import build_tokenizer
 
 USER = [{"role": "user", "content": "m1:3+4"}]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.registry import register_scorer
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.registry import register_scorer
 
 
 def brevity_B(length_B: Tensor, group_B: Tensor, n_groups: int) -> Tensor:

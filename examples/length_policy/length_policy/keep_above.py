@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dataflex_rl.components.pool import Pool, Selection
+from dataflex_rl.components.registry import register_actuator
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.pool import Pool, Selection
-from dataflex_rl.registry import register_actuator
 
 
 @register_actuator("keep_above", kind="select", granularity=("response", "prompt"))

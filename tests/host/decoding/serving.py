@@ -21,7 +21,7 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from dataflex_rl.host.decoding import Completion, Engine, Request
+from dataflex_rl.host.cpu.decoding import Completion, Engine, Request
 
 VOCABULARY = 61
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import chisquare
 
-from dataflex_rl.host.decoding import Completion, Request
+from dataflex_rl.host.cpu.decoding import Completion, Request
 from tests.host.decoding.serving import MODELS, make_engine, make_model, make_requests, run_all
 
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.decoding import Completion, Engine, Request
-from dataflex_rl.host.decoding.probe import _compare, check_rows
+from dataflex_rl.host.cpu.decoding import Completion, Engine, Request
+from dataflex_rl.host.cpu.decoding.probe import _compare, check_rows
 from tests.host.decoding.serving import MODELS, make_engine, make_requests, run_all
 
 Responses = dict[str, Completion]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch import Tensor
 
-from dataflex_rl.host.decoding.sampling import Knobs, ban, sample, uniforms
+from dataflex_rl.host.cpu.decoding.sampling import Knobs, ban, sample, uniforms
 
 CPU = torch.device("cpu")
 # Probabilities .5 .25 .125 .125 of tokens 2 0 1 3.

@@ -16,8 +16,8 @@ from transformers import (
 )
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.decoding import Engine, Request
-from dataflex_rl.host.decoding.buckets import checked, ladder, rung
+from dataflex_rl.host.cpu.decoding import Engine, Request
+from dataflex_rl.host.cpu.decoding.buckets import checked, ladder, rung
 from tests.host.decoding.serving import make_engine, make_model, run_all
 
 GOOD: dict[str, Any] = {"request_id": "q", "prompt_ids": [1, 2], "max_new_tokens": 4, "seed": 0}

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dataflex_rl.host.decoding import Completion, Engine, Request
+from dataflex_rl.host.cpu.decoding import Completion, Engine, Request
 from tests.host.decoding.serving import make_engine, make_requests, run_all
 
 

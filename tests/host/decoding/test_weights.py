@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.decoding import Completion, Engine, Request
-from dataflex_rl.host.decoding.weights import load_weights
+from dataflex_rl.host.cpu.decoding import Completion, Engine, Request
+from dataflex_rl.host.cpu.decoding.weights import load_weights
 from tests.host.decoding.serving import make_engine, make_model, make_requests, run_all
 
 ASK = Request(request_id="ask", prompt_ids=[7, 3, 11], max_new_tokens=12, seed=0, temperature=1.0)

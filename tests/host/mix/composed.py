@@ -11,11 +11,11 @@ import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig
 
-from dataflex_rl.batch import Batch
-from dataflex_rl.mixers.measure import realised, tally_batch
-from dataflex_rl.paths import shipped
-from dataflex_rl.settle import settle
-from dataflex_rl.sources import build_sources, place_sources, to_build
+from dataflex_rl.components.batch import Batch
+from dataflex_rl.config.paths import shipped
+from dataflex_rl.config.plan import settle
+from dataflex_rl.config.sources import build_sources, place_sources, to_build
+from dataflex_rl.feed.measure import realised, tally_batch
 
 
 def settled(runs_dir: Path, *overrides: str) -> DictConfig:

@@ -13,12 +13,12 @@ import pytest
 from omegaconf import OmegaConf
 
 import dataflex_rl.plugin  # noqa: F401 (verl must have loaded it before our host modules are imported one by one)
+from dataflex_rl.config.mixing import domains_in
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.mix_replay import MixReplayBuffer
 from dataflex_rl.host.mix_trainer import DataflexMixSyncTrainer
 from dataflex_rl.host.trainer import DataflexSyncTrainer
 from dataflex_rl.host.validate import validate
-from dataflex_rl.mix_checks import domains_in
 from dataflex_rl.run import main
 from tests.host.mix.composed import settled, trainer
 

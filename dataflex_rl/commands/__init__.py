@@ -1,0 +1,1 @@
+"""The smaller commands of `dataflex-rl`: demo, doctor, list, where, plot-mix."""

@@ -1,0 +1,61 @@
+"""`dataflex-rl list`: every component with what it needs, its defaults and one line of what it does."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from dataflex_rl.components.registry import describe
+from dataflex_rl.errors import ConfigError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the components as a table, or as JSON with --json. Returns 0, or 2 if a third party's does not import."""
+    parser = argparse.ArgumentParser(prog="dataflex-rl list", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
+    options = parser.parse_args(argv)
+    try:
+        components = describe()
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(components, indent=2, default=_plain))
+        return 0
+    Console().print(_table(components))
+    return 0
+
+
+def _table(components: Sequence[dict[str, Any]]) -> Table:
+    table = Table(title="Components of data policies", header_style="bold", show_lines=True)
+    table.add_column("name", no_wrap=True)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("per", no_wrap=True)  # what a scorer scores, what an actuator takes a score of
+    table.add_column("what it does, what it needs, defaults", ratio=1)
+    for part in components:
+        table.add_row(part["name"], part["kind"], "\n".join(part["granularity"]), _details(part))
+    return table
+
+
+def _details(part: dict[str, Any]) -> str:
+    needs = [*part["requires"], *(["groups (n > 1)"] if part["needs_groups"] else [])]
+    defaults = ", ".join(f"{key}={_plain(value)}" for key, value in part["defaults"].items())
+    return "\n".join(
+        [
+            part["summary"],
+            f"requires: {', '.join(needs) or 'nothing'} ({part['timing']})",
+            f"defaults: {defaults or 'no parameters'}",
+        ]
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A parameter without a default has none to print."""
+    return "(required)" if value is dataclasses.MISSING else value

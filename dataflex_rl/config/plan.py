@@ -1,0 +1,140 @@
+"""From a composed configuration to one that is checked and complete: names, paths, seed, policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf, open_dict
+
+from dataflex_rl.config.compose import changed
+from dataflex_rl.config.memory import memory_warnings
+from dataflex_rl.config.mixing import settle_mixer
+from dataflex_rl.config.naming import check_name, method_name
+from dataflex_rl.config.plain import plain
+from dataflex_rl.config.regime import regime_name
+from dataflex_rl.config.sources import check_batches, check_files, check_model, missing, to_build
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.policy import Policy, split_block
+from dataflex_rl.record import check_writable, record_path
+from dataflex_rl.runtime.wandb_log import mode_of
+from dataflex_rl.seeding import parse_seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What a run would do. Tokens are an upper bound: every prompt and response at its longest."""
+
+    method: str
+    scorer: str
+    actuator: str
+    mixer: str
+    model: str
+    task: str
+    regime: str
+    benchmark: str
+    host: str
+    gpus: int
+    seed: int
+    steps: int
+    prompts_per_step: int
+    responses_per_prompt: int
+    prompts: int
+    responses: int
+    tokens_at_most: int
+    run_dir: str
+    model_path: str
+    train_files: str
+    to_prepare: list[str]
+    changed: list[str]
+    warnings: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data."""
+        return asdict(self)
+
+
+def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
+    """Check the configuration without verl, fill in names and the record's folder, and return the plan.
+
+    The arguments are those the configuration was composed from; the plan shows which settings they change.
+
+    Raises:
+        ConfigError: anything that would make the run wrong or impossible.
+    """
+    if not isinstance(config.runs_dir, str) or not config.runs_dir:
+        raise ConfigError(f"runs_dir={config.runs_dir!r}: wanted the path of a folder")
+    with open_dict(config):
+        config.seed, regime = parse_seed(config.seed), regime_name(config)
+        given = OmegaConf.to_container(config.dataflex, resolve=True)
+        assert isinstance(given, dict)
+        policy_block, mixer_block = split_block({str(key): value for key, value in given.items()})
+        Policy.from_config(policy_block)
+        block = {**policy_block, "mixer": mixer_block}  # a mixer that stood in the actuator is named as a mixer
+        config.method_name = check_name("method_name", config.get("method_name") or method_name(block))
+        if config.run_dir is None:
+            config.run_dir = str(
+                record_path(
+                    config.runs_dir,
+                    sweep=check_name("sweep", config.sweep),
+                    model=check_name("model_name", config.model_name),
+                    task=check_name("task_name", config.task_name) + ("" if regime == "full" else f"+{regime}"),
+                    method=config.method_name,
+                    seed=config.seed,
+                )
+            )
+    mode_of(plain(config.wandb), os.environ)
+    check_model(config)
+    check_files(config)
+    settle_mixer(config, mixer_block)
+    check_writable(config.runs_dir, create=not config.dry_run)
+    plan = make_plan(config, block, changed(arguments))
+    check_batches(config)
+    return plan
+
+
+def make_plan(config: DictConfig, block: dict[str, Any], changes: Sequence[str] = ()) -> Plan:
+    """Return the plan of a settled configuration; changes: the settings that the user gave."""
+    steps = _count(config, "trainer.total_training_steps", "steps")
+    if config.get("steps", steps) != steps:
+        raise ConfigError(f"steps={config.steps}: it repeats trainer.total_training_steps={steps}; set that one")
+    per_step = _count(config, "data.train_batch_size", "prompts")
+    group = _count(config, "actor_rollout_ref.rollout.n", "responses per prompt")
+    longest = sum(_count(config, f"data.max_{part}_length", "tokens") for part in ("prompt", "response"))
+    names = {part: str((block.get(part) or {}).get("name") or "none") for part in ("scorer", "actuator", "mixer")}
+    if block.get("chain"):
+        names["scorer"] = " > ".join(str((link.get("scorer") or {}).get("name")) for link in block["chain"])
+        names["actuator"] = " > ".join(str(link["actuator"]["name"]) for link in block["chain"])
+    return Plan(
+        method=config.method_name,
+        **names,
+        model=config.model_name,
+        task=config.task_name,
+        regime=regime_name(config),
+        benchmark=config.benchmark_name,
+        host=config.host.name,
+        gpus=int(config.host.get("gpus") or 0),
+        seed=config.seed,
+        steps=steps,
+        prompts_per_step=per_step,
+        responses_per_prompt=group,
+        prompts=steps * per_step,
+        responses=steps * per_step * group,
+        tokens_at_most=steps * per_step * group * longest,
+        run_dir=config.run_dir,
+        model_path=str(config.actor_rollout_ref.model.path),
+        train_files=str(config.data.train_files),
+        to_prepare=missing(to_build(config)),
+        changed=list(changes),
+        warnings=memory_warnings(config),
+    )
+
+
+def _count(config: DictConfig, key: str, unit: str) -> int:
+    """Return a setting that counts something."""
+    value = OmegaConf.select(config, key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError(f"{key}={value!r}: wanted an integer >= 1 [{unit}]")
+    return value

@@ -1,0 +1,102 @@
+"""Build the embedded model and task once, and find them again.
+
+Seeds of model and task are constants, not the seed of a run: every run starts from the same model and data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dataflex_rl.data.cache import default_root, entry_path, get_or_build, is_complete
+from dataflex_rl.data.tiny import toy3
+from dataflex_rl.data.tiny.data import TRAIN_FILE, VAL_FILE, prepare_toy3
+from dataflex_rl.data.tiny.knobs import MODEL_VERSION, DataKnobs, ModelKnobs
+
+_DATA_FILES = (TRAIN_FILE, VAL_FILE)
+_MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "build.json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TinyPaths:
+    """Where things are: the model's folder (Hugging Face format, tokenizer included) and the two parquet files."""
+
+    model: Path
+    train: Path
+    val: Path
+
+
+def build(*, seed: int = 0, cache_dir: Path | None = None, progress: bool = True) -> TinyPaths:
+    """Return the embedded model and data, building what the cache lacks (the model takes a minute or two of one core).
+
+    `cache_dir` None is the user's cache directory. `progress` shows a bar on stderr while the model trains.
+    The same seed gives the same bytes; processes may call this at once.
+    """
+    train, val = cached_toy3(DataKnobs(seed=seed), cache_dir=cache_dir)
+    return TinyPaths(
+        model=cached_model(ModelKnobs(seed=seed), cache_dir=cache_dir, progress=progress), train=train, val=val
+    )
+
+
+def tiny_paths(*, seed: int = 0, cache_dir: Path | None = None) -> TinyPaths:
+    """Return where `build` with the same arguments puts everything; builds and reads nothing."""
+    data = _data_entry(DataKnobs(seed=seed), cache_dir)
+    return TinyPaths(model=_model_entry(ModelKnobs(seed=seed), cache_dir), train=data / TRAIN_FILE, val=data / VAL_FILE)
+
+
+def is_built(paths: TinyPaths) -> bool:
+    """Return whether `build` has nothing left to do for these paths."""
+    return is_complete(paths.model, _MODEL_FILES) and paths.train.is_file() and paths.val.is_file()
+
+
+def cached_toy3(knobs: DataKnobs, *, cache_dir: Path | None = None) -> tuple[Path, Path]:
+    """Return the train and validation parquet files of these knobs, writing them if the cache lacks them.
+
+    Raises:
+        ConfigError: as `prepare_toy3`.
+    """
+
+    def make(folder: Path) -> None:
+        prepare_toy3(folder, seed=knobs.seed, train_size=knobs.train_size, val_size=knobs.val_size)
+
+    entry = get_or_build(_data_entry(knobs, cache_dir), _DATA_FILES, make)
+    return entry / TRAIN_FILE, entry / VAL_FILE
+
+
+def cached_model(knobs: ModelKnobs, *, cache_dir: Path | None = None, progress: bool = True) -> Path:
+    """Return the folder of the model of these knobs, pre-training it if the cache lacks it."""
+
+    def make(folder: Path) -> None:
+        # Here and not above: asking for paths must not load torch and transformers.
+        from dataflex_rl.data.tiny.model import build_model
+
+        with _bar(progress) as advance:
+            build_model(folder, knobs, advance)
+
+    return get_or_build(_model_entry(knobs, cache_dir), _MODEL_FILES, make)
+
+
+def _data_entry(knobs: DataKnobs, cache_dir: Path | None) -> Path:
+    return entry_path(cache_dir or default_root(), "toy3", {**dataclasses.asdict(knobs), "version": toy3.VERSION})
+
+
+def _model_entry(knobs: ModelKnobs, cache_dir: Path | None) -> Path:
+    versions = {"version": MODEL_VERSION, "task_version": toy3.VERSION}
+    return entry_path(cache_dir or default_root(), "tiny", {**dataclasses.asdict(knobs), **versions})
+
+
+@contextmanager
+def _bar(shown: bool) -> Iterator[Callable[[int, int], None] | None]:
+    if not shown:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("pre-training the tiny model", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,191 @@
+"""The asyncio front of the engine: many callers, one loop that decodes for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.host.cpu.decoding import weights
+from dataflex_rl.host.cpu.decoding.attention import use_slot_attention
+from dataflex_rl.host.cpu.decoding.buckets import checked, rung
+from dataflex_rl.host.cpu.decoding.forward import Runner, check_model
+from dataflex_rl.host.cpu.decoding.job import Job
+from dataflex_rl.host.cpu.decoding.lane import Lane
+from dataflex_rl.host.cpu.decoding.request import Completion, Request
+from dataflex_rl.host.cpu.decoding.stats import Stats, Tally
+
+
+class Engine:
+    """Serves one model to many callers on one asyncio event loop.
+
+    model: a Hugging Face causal language model; the engine owns it from here on (device, eval mode, attention).
+    max_model_len: longest prompt and response together [tokens].
+    slots: responses decoded side by side, a multiple of 8. prefill_rows: different prompts per prefill. Both, like
+    torch's thread count, belong to the shape behind the numbers: keep them equal in runs that must repeat bit for bit.
+    buckets: rising lengths [tokens]; a prompt is padded to the first that holds it, a cache is as long as the first
+    that holds this and the longest response. Each cache length has slots of its own, so few buckets fill them better:
+    (longest prompt, max_model_len) suits short texts. None: 32, 48, 64, 96, ..., max_model_len.
+    pad_id: any token id; what it computes is hidden.
+    gather_s: how long an idle engine waits for company after a first request [s]; changes speed, never results.
+    Errors: `ConfigError` for settings or models it cannot serve exactly.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        max_model_len: int,
+        slots: int = 64,
+        prefill_rows: int = 16,
+        buckets: Sequence[int] | None = None,
+        device: torch.device | str = "cpu",
+        pad_id: int = 0,
+        gather_s: float = 0.002,
+    ) -> None:
+        if slots < 8 or slots % 8 or not 1 <= prefill_rows <= slots:
+            raise ConfigError(f"slots={slots}, prefill_rows={prefill_rows}, wanted a multiple of 8, and 1..slots")
+        vocabulary = int(model.config.vocab_size)
+        if not 0 <= pad_id < vocabulary:
+            raise ConfigError(f"pad_id={pad_id}, wanted a token id in 0..{vocabulary - 1}")
+        check_model(model, max_model_len)
+        self.max_model_len = max_model_len
+        self.buckets = checked(buckets, max_model_len)
+        self.slots = slots
+        self._vocabulary = vocabulary
+        self._gather_s = gather_s
+        self._model = model.to(device).eval()
+        use_slot_attention(self._model)
+        self._runner = Runner(model=self._model, device=torch.device(device), pad_id=pad_id, rows=prefill_rows)
+        self._lanes: dict[int, Lane] = {}
+        self._tally = Tally()
+        self._task: asyncio.Task[None] | None = None
+        self._paused = False
+        self._whole = True
+
+    async def generate(self, request: Request) -> Completion:
+        """Generate one response; waits while the engine is paused. A cancelled caller frees its slot.
+
+        Errors: `ConfigError` for a request that does not fit or holds unknown ids; `FloatingPointError` if the model's
+        logits are not finite; `RuntimeError` after a failed weight load; whatever the model itself raises.
+        """
+        self._check(request)
+        future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        prompt_columns = rung(self.buckets, len(request.prompt_ids))
+        job = Job(request=request, prompt_columns=prompt_columns, future=future)
+        columns = rung(self.buckets, min(prompt_columns + request.max_new_tokens, self.max_model_len))
+        if columns not in self._lanes:
+            last = min(columns, self.max_model_len) - 1
+            lane = Lane(self._runner, slots=self.slots, columns=columns, last=last, tally=self._tally)
+            self._lanes[columns] = lane
+        self._lanes[columns].waiting.append(job)
+        self._wake()
+        return await future
+
+    def load_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
+        """Replace the weights, strictly: see `weights.load_weights`.
+
+        Errors: `RuntimeError` while responses are under way, whose tokens would come from two sets of weights;
+        `ConfigError` for tensors that do not fit, after which `generate` refuses until a load succeeds.
+        """
+        active = self.stats.active
+        if active:
+            raise RuntimeError(f"{active} responses are under way: drain() or abort_all() before load_weights()")
+        self._whole = False
+        weights.load_weights(self._model, named_tensors)
+        self._whole = True
+
+    def pause(self) -> None:
+        """Admit no more requests until `resume`; those that hold a slot go on to their end."""
+        self._paused = True
+
+    async def drain(self) -> None:
+        """Pause, and return when no response is under way."""
+        self.pause()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    def resume(self) -> None:
+        """Admit requests again, first those that waited."""
+        self._paused = False
+        self._wake()
+
+    async def abort(self, request_id: str) -> bool:
+        """End the responses of that id with what they have ("aborted"); return whether there was one."""
+        return bool(self._abort(lambda job: job.request.request_id == request_id))
+
+    async def abort_all(self) -> list[str]:
+        """End every response, waiting or under way, with what it has ("aborted"); return their request ids."""
+        return self._abort(lambda job: True)
+
+    def clear_cache(self) -> None:
+        """Free the memory of caches that no request uses; nothing is remembered between requests anyway."""
+        for lane in self._lanes.values():
+            lane.free()
+
+    @property
+    def stats(self) -> Stats:
+        """What was done so far, and what is going on."""
+        lanes = self._lanes.values()
+        active = sum(len(lane.active) for lane in lanes)
+        return Stats(**vars(self._tally), active=active, waiting=sum(len(lane.waiting) for lane in lanes))
+
+    def _check(self, request: Request) -> None:
+        """Refuse a request this engine cannot serve."""
+        name = f"request {request.request_id!r}"
+        if not self._whole:
+            raise RuntimeError(f"{name}: the last load_weights() failed, so the weights are a mixture; load again")
+        if request.total > self.max_model_len:
+            raise ConfigError(
+                f"{name}: {len(request.prompt_ids)} prompt tokens and max_new_tokens={request.max_new_tokens} "
+                f"are {request.total}, wanted at most max_model_len={self.max_model_len}"
+            )
+        low, high = min(request.prompt_ids), max(request.prompt_ids)
+        if low < 0 or high >= self._vocabulary:
+            raise ConfigError(f"{name}: prompt ids span {low}..{high}, wanted 0..{self._vocabulary - 1}")
+        if request.min_new_tokens and len(request.ends) >= self._vocabulary:
+            raise ConfigError(f"{name}: min_new_tokens={request.min_new_tokens}, but every token is a stop id")
+
+    def _abort(self, wanted: Callable[[Job], bool]) -> list[str]:
+        dropped = [job for lane in self._lanes.values() for job in lane.drop(wanted)]
+        for job in dropped:
+            job.settle("aborted")
+        return [job.request.request_id for job in dropped]
+
+    def _wake(self) -> None:
+        """Start the loop if there is something to do and none runs."""
+        if self._task is None and self._busy():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+            self._task.add_done_callback(self._ended)
+
+    def _busy(self) -> bool:
+        return any(lane.active or (lane.waiting and not self._paused) for lane in self._lanes.values())
+
+    async def _run(self) -> None:
+        """Decode until nothing is left to do, letting callers in between the steps."""
+        await asyncio.sleep(self._gather_s)
+        while self._busy():
+            started = time.perf_counter()
+            with torch.inference_mode():
+                for lane in tuple(self._lanes.values()):
+                    lane.turn(admitting=not self._paused)
+            self._tally.seconds += time.perf_counter() - started
+            await asyncio.sleep(0)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Hand an error of the loop to everyone who waits; otherwise serve those who came at the last moment."""
+        self._task = None
+        error = None if task.cancelled() else task.exception()
+        if error is None and not task.cancelled():
+            self._wake()
+            return
+        for job in [job for lane in self._lanes.values() for job in lane.drop(lambda job: True)]:
+            if error is None:
+                job.future.cancel()
+            else:
+                job.fail(error)

@@ -1,0 +1,42 @@
+"""The law tried on this machine before it is relied on."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.host.cpu.decoding.cache import slot_cache, take_rows
+from dataflex_rl.host.cpu.decoding.forward import Runner
+
+
+def check_rows(runner: Runner, slots: int, prompt_columns: int, cache_columns: int) -> None:
+    """Run one prompt in every row of a prefill, then in every slot, and compare the rows' logits bit for bit.
+
+    Numerical libraries may treat the rows at the edge of a batch, or in another thread's share, with other
+    instructions. Then a response would depend on its slot, so on the order of arrival. Non-finite logits tell nothing
+    and pass: the requests that follow report them.
+    Errors: `ConfigError` if rows differ.
+    """
+    vocabulary = int(runner.model.config.vocab_size)
+    length = max(1, prompt_columns * 3 // 4)
+    prompt = [(7 * index + 1) % vocabulary for index in range(length)]
+    prefill = runner.prefill([prompt] * runner.rows, prompt_columns)
+    position_S = torch.full((slots,), length, device=runner.device)
+    cache = slot_cache(prefill.cache, slots, cache_columns, position_S)
+    slot_S = torch.arange(slots, device=runner.device)
+    row_S = slot_S % runner.rows
+    take_rows(cache, prefill.cache, slot_S, row_S, prefill.start_F[row_S])
+    logits_SV = runner.decode(torch.ones_like(slot_S), position_S, cache)
+    _compare(prefill.logits_FV, f"prefill_rows={runner.rows} with bucket {prompt_columns}")
+    _compare(logits_SV, f"slots={slots} with bucket {cache_columns}")
+
+
+def _compare(logits_RV: Tensor, what: str) -> None:
+    """Refuse rows that should be equal and are not."""
+    if bool(logits_RV.isfinite().all()) and not bool((logits_RV == logits_RV[:1]).all()):
+        where = f"on {logits_RV.device} with {torch.get_num_threads()} threads"
+        raise ConfigError(
+            f"{what} gives equal prompts unequal logits {where}, so results would depend on the order of arrival; "
+            "wanted sizes that do not: try multiples of 32, or 1 thread"
+        )

@@ -1,0 +1,222 @@
+"""One attempt at a run: claim its record, decide where to continue, train, watch, and close the record."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from dataflex_rl import record as rec
+from dataflex_rl.config.plain import plain
+from dataflex_rl.config.plan import Plan
+from dataflex_rl.config.regime import ignored_keys, note_source, place_regime, regime_name
+from dataflex_rl.config.sources import FILES, MODEL, build_sources, place_sources, to_build
+from dataflex_rl.data.benchmarks.limits import item_limits
+from dataflex_rl.data.benchmarks.rates import flags
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.record.claim import supervisor_alive, take
+from dataflex_rl.record.evaluation import read_items
+from dataflex_rl.record.status import now
+from dataflex_rl.runtime.console import Console, Phase, follow
+from dataflex_rl.runtime.processes import TrainingProcess, child_environment, interruptible
+from dataflex_rl.runtime.uploader import Mirror
+from dataflex_rl.seeding import dataset_fingerprint
+
+VOLATILE = (
+    "run_dir", "runs_dir", "dry_run", "force", "ray_kwargs", "trainer.default_local_dir", "trainer.logger",
+    "trainer.project_name", "trainer.experiment_name", "host.env", "transfer_queue", "wandb",
+    "actor_rollout_ref.rollout.prometheus",
+)  # fmt: skip
+
+
+def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -> int:
+    """Run, continue or report the run of a settled configuration; returns the exit code.
+
+    0: done (now or before); 1: training failed; 130: interrupted.
+
+    Raises:
+        ConfigError: the record belongs to another configuration, or another process works on it.
+    """
+    view = console or Console()
+    record = rec.RunRecord(Path(config.run_dir))
+    with _claimed(record) as claim:
+        if config.force:
+            claim.set_aside()
+        built = to_build(config)
+        note_source(config)
+        place_sources(config)
+        _check_same_run(config, record, built)
+        if rec.is_done(record, plan.steps):
+            return _report(view, record, "done before; force=true runs it again")
+        build_sources(built, progress=True)
+        place_regime(config)
+        attempt = _Attempt(config, plan, record, built)
+        attempt.open()
+        if attempt.lacks_nothing():
+            return attempt.close(view)
+        return attempt.train(view, claim)
+
+
+@contextmanager
+def _claimed(record: rec.RunRecord) -> Iterator[Any]:
+    """Hold the record; where a killed run's processes are still ending, wait for them."""
+    deadline = time.monotonic() + 30.0
+    while True:
+        try:
+            claim = take(record)
+            break
+        except rec.RecordBusy:
+            if supervisor_alive(record) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+    try:
+        yield claim
+    finally:
+        claim.release()
+
+
+def _ignored(config: DictConfig, built: dict[str, str]) -> tuple[str, ...]:
+    """Return the keys that do not tell two runs apart; where an embedded source lies is one of them."""
+    return (*VOLATILE, *built, *ignored_keys(config))
+
+
+def _check_same_run(config: DictConfig, record: rec.RunRecord, built: dict[str, str]) -> None:
+    """Refuse a record that another configuration wrote."""
+    difference = rec.changed(record, plain(config), _ignored(config, built))
+    if difference:
+        raise ConfigError(
+            f"run record {record.path} was written with another configuration ({difference}); "
+            "use another sweep= or runs_dir=, or force=true to start over (the old record is kept)"
+        )
+
+
+def _report(view: Console, record: rec.RunRecord, text: str, notes: Sequence[str] = ()) -> int:
+    """Show the result of a finished run."""
+    evaluation = rec.read_evaluation(record)
+    assert evaluation is not None, "a done run has its evaluation"
+    view.phase(text)
+    suspect = flags(item for item in read_items(record) if item["phase"] == "trained")
+    view.done(evaluation, record.path, [*suspect, *notes])
+    return 0
+
+
+class _Attempt:
+    """The state of one attempt."""
+
+    def __init__(self, config: DictConfig, plan: Plan, record: rec.RunRecord, built: dict[str, str]) -> None:
+        self._config, self._plan, self._record, self._built = config, plan, record, built
+        self._from = 0
+        self._mirror = Mirror(record, plain(config.wandb))
+
+    def open(self) -> None:
+        """Cut the record back to its newest usable checkpoint and write configuration, manifest and status."""
+        if not self.lacks_nothing():
+            self._from = rec.resumable_checkpoint(self._record) or 0
+        if self._from and not rec.has_evaluation(self._record, "untrained"):
+            raise ConfigError(
+                f"run record {self._record.path} has a checkpoint at step {self._from} but no evaluation of the "
+                "untrained model, which is measured once; force=true starts over"
+            )
+        resolved = plain(self._config)
+        rec.write_config(self._record, resolved)
+        if rec.read_manifest(self._record) is None:
+            rec.write_manifest(self._record, **self._manifest(resolved))
+
+    def _manifest(self, resolved: dict[str, Any]) -> dict[str, Any]:
+        data, plan = self._config.data, self._plan
+        fingerprints = {key: _fingerprint(OmegaConf.select(self._config, key), data.prompt_key) for key in FILES}
+        return {
+            **{
+                key: getattr(plan, key)
+                for key in ("method", "scorer", "actuator", "mixer", "model", "task", "seed", "steps")
+            },
+            "sweep": self._config.sweep,
+            "host": plan.host,
+            "regime": regime_name(self._config),
+            "config_hash": rec.config_hash(resolved, _ignored(self._config, self._built)),
+            "dataset_fingerprint": fingerprints[FILES[0]],
+            "evaluation_digest": evaluation_digest(resolved, fingerprints[FILES[1]]),
+            "git_revision": rec.git_revision(Path(__file__).parent),
+            "model_path": self._built.get(MODEL, str(resolved["actor_rollout_ref"]["model"]["path"])),
+        }
+
+    def lacks_nothing(self) -> bool:
+        """Return whether all steps and both evaluations are there, so that only the closing is missing."""
+        return len(rec.read_metrics(self._record)) == self._plan.steps and all(
+            rec.has_evaluation(self._record, phase) for phase in ("untrained", "trained")
+        )
+
+    def train(self, view: Console, claim: Any) -> int:
+        """Start the training process and watch it to its end."""
+        rec.begin_attempt(self._record, steps=self._plan.steps, step=self._from)
+        view.start(self._plan.as_dict(), from_step=self._from)
+        changes = ["trainer.val_before_train=false"] if self._from else []
+        environment = child_environment(self._config.host.get("env") or {})
+        since = self._record.log.stat().st_size if self._record.log.exists() else 0
+        self._mirror.start()
+        with interruptible():
+            process = TrainingProcess(self._record.path, changes, environment, self._record.log)
+            try:
+                claim.add_process(process.pid)
+                for event in follow(self._record, process.alive, threading.Event(), after_step=self._from):
+                    view.phase(event.text) if isinstance(event, Phase) else view.step(event.line)
+                code = process.wait()
+            except KeyboardInterrupt:
+                return self._interrupt(view, process)
+            except BaseException:
+                process.stop()
+                self._mirror.stop()
+                view.close()
+                raise
+        if code == 0 and self.lacks_nothing():
+            return self.close(view)
+        return self._fail(view, code, since)
+
+    def close(self, view: Console) -> int:
+        """Write the cost, mark the run done and show the result."""
+        rec.write_cost(
+            self._record, prompts_per_step=self._plan.prompts_per_step, gpus=int(self._config.host.get("gpus") or 0)
+        )
+        rec.update_manifest(self._record, finished=now())
+        rec.update_status(
+            self._record, state="done", step=self._plan.steps, steps=self._plan.steps, phase="", error=None
+        )
+        lacking = rec.why_not_done(self._record, self._plan.steps)
+        assert lacking is None, lacking
+        trouble = self._mirror.finish()
+        return _report(view, self._record, "", [trouble] if trouble else [])
+
+    def _interrupt(self, view: Console, process: TrainingProcess) -> int:
+        for number in (signal.SIGINT, signal.SIGTERM):  # asked again, the end is the same
+            signal.signal(number, signal.SIG_IGN)
+        process.stop()
+        rec.update_status(self._record, state="interrupted", phase="", error="interrupted")
+        self._mirror.stop()
+        view.interrupted(self._record.path)
+        return 130
+
+    def _fail(self, view: Console, code: int, since: int) -> int:
+        error = f"the training process ended with exit code {code}" if code else "training ended before its last step"
+        rec.update_status(self._record, state="failed", phase="", error=error)
+        self._mirror.stop()
+        view.failed(error, self._record.log, since=since)
+        return 1
+
+
+def evaluation_digest(resolved: Mapping[str, Any], data: str) -> str:
+    """Return the identity of what is measured: the data (their fingerprint), sampling, and each item's token limit."""
+    longest = resolved["data"]["max_response_length"]
+    limits = item_limits(resolved["data"]["val_files"], longest)
+    sampling = resolved["actor_rollout_ref"]["rollout"]["val_kwargs"]
+    return rec.config_hash({"data": data, "sampling": sampling, "response_length": longest, "limits": limits})
+
+
+def _fingerprint(files: Any, prompt_column: str) -> str:
+    names = [files] if isinstance(files, str) else [str(name) for name in files]
+    return dataset_fingerprint(names, prompt_column=prompt_column)
