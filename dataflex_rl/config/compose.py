@@ -56,7 +56,9 @@ def _compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) ->
         except (ConfigError, RecordError, HydraException, OmegaConfBaseException) as error:
             result.append(error)  # raised below: Hydra would announce it in its own words first
 
-    saved, sys.argv = sys.argv, ["dataflex_rl.run", *with_local_model(arguments)]
+    verl = f"hydra.searchpath=[file://{_package('verl') / 'trainer' / 'config'}]"  # as a package it would be imported
+    given = any(_key(argument) == "hydra.searchpath" for argument in arguments)
+    saved, sys.argv = sys.argv, ["dataflex_rl.run", *with_local_model(arguments), *([] if given else [verl])]
     try:
         hydra.main(config_path=str(shipped("conf")), config_name="run", version_base="1.3")(job)()
     finally:
@@ -70,6 +72,14 @@ def _compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) ->
 def chosen(arguments: Sequence[str]) -> bool:
     """Return whether arguments choose anything of what is trained: a group of ours, or a part of the policy."""
     return any(key in groups() or key.startswith("dataflex.") for key in map(_key, arguments))
+
+
+def cpu_environment(arguments: Sequence[str]) -> dict[str, str] | None:
+    """Return what `host=cpu` asks of the environment of its processes; None where the arguments choose another host."""
+    if any(_key(argument) == "host" and argument.partition("=")[2] != "cpu" for argument in arguments):
+        return None
+    host = OmegaConf.load(shipped("conf") / "host" / "cpu.yaml")
+    return {str(key): str(value) for key, value in OmegaConf.to_container(host.host.env, resolve=True).items()}
 
 
 def changed(arguments: Sequence[str]) -> list[str]:

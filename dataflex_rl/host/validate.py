@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
+import sys
 import warnings
 
 from hydra.errors import HydraException
@@ -102,3 +104,17 @@ def _check_sampling(config: DictConfig) -> None:
         )
     if config.data.train_max_samples not in (-1, None) and config.data.seed is None:
         raise ConfigError("data.train_max_samples without data.seed draws an unseeded subset; set seed")
+
+
+def main() -> int:
+    """Check the configuration on standard input (JSON); exit code 2 and the reason on standard output if refused."""
+    try:
+        validate(DictConfig(json.load(sys.stdin)))
+    except ConfigError as error:
+        print(error)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
