@@ -43,7 +43,7 @@ OF_ONE_PROCESS = (
     "RAY_LOCAL_WORLD_SIZE", "RAY_NODE_ID", "RAY_RAYLET_PID", "RAY_TMPDIR", "RAY_USAGE_STATS_ENABLED",
 )  # fmt: skip
 JOB = "RAY_JOB_ID"
-_PATIENCE = 5.0  # [s] between asking forks to end and killing them
+_PATIENCE = 12.0  # [s] between asking forks to end and killing them
 _LENGTH = 4  # [bytes] of a request's length
 
 
