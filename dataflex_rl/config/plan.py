@@ -16,10 +16,10 @@ from dataflex_rl.config.naming import check_name, method_name
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.regime import regime_name
 from dataflex_rl.config.sources import check_batches, check_files, check_model, missing, to_build
+from dataflex_rl.config.wandb_mode import mode_of
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import Policy, split_block
 from dataflex_rl.record import check_writable, record_path
-from dataflex_rl.runtime.wandb_log import mode_of
 from dataflex_rl.seeding import parse_seed
 
 
