@@ -31,7 +31,6 @@ from dataflex_rl.runtime.processes import child_environment, interpreter
 from dataflex_rl.runtime.worker_server import serving
 from dataflex_rl.sweep.seeds import prepare
 
-__all__ = ["compose_and", "main", "run_one", "show_plan"]
 DRY = (False, True, "json")
 
 

@@ -60,7 +60,7 @@ def launch(
         ConfigError: another launcher is at work, a record of another configuration, runs that fit nowhere.
         KeyboardInterrupt: interrupted before the first run began.
     """
-    from dataflex_rl.host.fleet import Fleet, end_children
+    from dataflex_rl.sweep.fleet import Fleet, end_children
     from dataflex_rl.sweep.launcher import Launcher
 
     check_writable(sweep.folder.parent)

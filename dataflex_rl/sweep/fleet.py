@@ -16,8 +16,8 @@ import ray
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.task import FAILED, INTERRUPTED, Job, Outcome, execute
 from dataflex_rl.runtime.processes import interpreter
+from dataflex_rl.runtime.task import FAILED, INTERRUPTED, Job, Outcome, execute
 
 _LISTENS = 10.0  # [s] in which a cluster must accept a connection
 _OBJECTS = 100 * 1024**2  # [bytes] a local instance holds outcomes only
