@@ -34,7 +34,7 @@ from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.record.evaluation import PHASES, read_items
 from dataflex_rl.runtime.console import domain_scores
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment
-from dataflex_rl.runtime.worker_server import serving
+from dataflex_rl.runtime.start.owner import serving
 
 _STEP = "global_step_"
 

@@ -28,7 +28,7 @@ from dataflex_rl.config.sources import how_to_make
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RecordBusy, RecordError
 from dataflex_rl.runtime.processes import child_environment, interpreter
-from dataflex_rl.runtime.worker_server import serving
+from dataflex_rl.runtime.start.owner import serving
 from dataflex_rl.sweep.seeds import prepare
 
 DRY = (False, True, "json")

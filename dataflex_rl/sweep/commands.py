@@ -13,7 +13,7 @@ from typing import Any
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import check_writable
-from dataflex_rl.runtime.worker_server import serving
+from dataflex_rl.runtime.start.owner import serving
 from dataflex_rl.sweep.audit import Audit, audit
 from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.interrupt import Interrupt

@@ -55,7 +55,7 @@ class Fleet:
             if interpreter() == sys.executable:
                 ray.init(address="local", include_dashboard=False, **settings, **quiet)
             else:
-                from dataflex_rl.host.cpu.start.instance import private_instance
+                from dataflex_rl.runtime.start.instance import private_instance
 
                 ray.init(address=self._instance.enter_context(private_instance(settings, interpreter())), **quiet)
         else:

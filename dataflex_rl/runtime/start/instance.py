@@ -30,7 +30,7 @@ _NOT_IN_USE = -1
 _raylet: Any = importlib.import_module("ray._raylet")
 
 
-class SmallNode(Node):
+class SmallNode(Node):  # type: ignore[misc]
     """A head node without the processes that watch and show."""
 
     def start_api_server(self, **_settings: Any) -> None:

@@ -1,4 +1,4 @@
-"""The worker server, `python -m dataflex_rl.host.cpu.start.server FOLDER LISTENER OWNER`: imports, then forks.
+"""The worker server, `python -m dataflex_rl.runtime.start.server FOLDER LISTENER OWNER`: imports, then forks.
 
 LISTENER is the descriptor of its socket, OWNER that of a pipe that its owner holds open: when the owner ends, however
 it does, the server ends too, and so does everything it forked. A request that comes before the imports are done is
@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from dataflex_rl.host.cpu.start.become import Marks, Request, as_worker, become
+from dataflex_rl.runtime.start.become import Marks, Request, as_worker, become
 
 MODULES = (
     "verl.trainer.main_ppo",

@@ -22,7 +22,6 @@ from pathlib import Path
 
 import psutil
 
-import dataflex_rl
 from dataflex_rl.runtime.processes import ENVIRONMENT, MARKS, QUIET, STANDIN, child_environment, interpreter
 
 SWITCH = "DATAFLEX_RL_WORKER_SERVER"  # "off": every process starts cold
@@ -63,7 +62,7 @@ class WorkerServer:
         _clear_dead()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_ROOM))
         path = self._folder / "socket"
-        standin = Path(dataflex_rl.__file__).parent / "host" / "cpu" / "start" / "standin.py"
+        standin = Path(__file__).with_name("standin.py")
         words = shlex.join([sys.executable, "-S", "-E", str(standin), str(path), sys.executable])
         program = self._folder / "python"
         program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
@@ -80,7 +79,7 @@ class WorkerServer:
             listener.listen(64)
             given = [listener.fileno(), read_end]
             process = subprocess.Popen(
-                [sys.executable, "-m", "dataflex_rl.host.cpu.start.server", str(self._folder), *map(str, given)],
+                [sys.executable, "-m", "dataflex_rl.runtime.start.server", str(self._folder), *map(str, given)],
                 pass_fds=given, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 start_new_session=True, env={**environment, **dict.fromkeys(MARKS, "-" * 32), **_ray_variables()},
             )  # fmt: skip
