@@ -56,7 +56,7 @@ def test_imports_go_one_way() -> None:
                 fits |= {room(module), room(name)} <= ENTRIES or {room(module), room(name)} <= VOCABULARY
             else:  # analysis/ may take the definitions of a record, no one takes anything of analysis/
                 fits = theirs == ours or (ours == "analysis" and room(name) == "record")
-            if not fits:
+            if not fits and name != "dataflex_rl":  # the package itself tells where it is
                 wrong.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
     assert wrong == []
 

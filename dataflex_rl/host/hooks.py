@@ -12,7 +12,11 @@ from __future__ import annotations
 
 from dataflex_rl.host.hook_check import Hook, rows
 
-SEEN = {"verl": ("0.9.0", "0.9.1"), "transfer_queue": ("0.1.10", "0.1.11")}  # first and last version looked at
+SEEN = {
+    "verl": ("0.9.0", "0.9.1"),
+    "transfer_queue": ("0.1.10", "0.1.11"),
+    "ray": ("2.60.0", "2.60.0"),
+}  # first and last version looked at
 
 
 def _of(owner: str, *lines: str) -> tuple[Hook, ...]:
@@ -240,5 +244,17 @@ _ENTRY = _of(
 )
 FIRST = _PLATFORM  # checked before the platform is registered, which verl reads when the rest is imported
 AT_REGISTRATION = (*_TRAINING, *_ROLLOUT, *_WORKERS, *_QUEUE)
-AT_START = _ENTRY  # verl's entry point itself may be what loads the plugin
+_INSTANCE = (
+    *_of("ray._private.authentication.authentication_token_setup",
+         "ensure_token_if_auth_enabled | value | | as ray.init does first"),
+    *_of("ray._private.parameter", "RayParams | value | | settings of a private instance"),
+    *_of("ray._private.node", "Node | extended | | a private instance without what watches and shows"),
+    *_of("ray._private.node:Node",
+         "start_api_server start_monitor start_log_monitor start_raylet | value | | processes left out or changed",
+         "_webui_url _session_dir _node_id | value | | what the processes left out would set or need"),
+    *_of("ray._raylet",
+         "DASHBOARD_AGENT_LISTEN_PORT_NAME METRICS_AGENT_PORT_NAME METRICS_EXPORT_PORT_NAME persist_port | value | |"
+         " ports that are not in use"),
+)  # fmt: skip
+AT_START = (*_ENTRY, *_INSTANCE)  # verl's entry point itself may be what loads the plugin
 HOOKS = (*FIRST, *AT_REGISTRATION, *AT_START)

@@ -177,7 +177,9 @@ def test_every_imported_name_is_in_the_table() -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 aliases |= {part.asname or part.name: part.name for part in node.names}
-            if not isinstance(node, ast.ImportFrom) or (node.module or "").partition(".")[0] not in LIBRARIES:
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            if not str(node.module).startswith("ray._") and str(node.module).partition(".")[0] not in LIBRARIES:
                 continue
             for part in node.names:
                 if inspect.ismodule(getattr(importlib.import_module(str(node.module)), part.name)):
@@ -209,8 +211,9 @@ def test_every_private_name_is_ours_or_in_the_table() -> None:
         for node in ast.walk(tree):
             if not isinstance(node, ast.Attribute) or not node.attr.startswith("_"):
                 continue
-            if node.attr.startswith("__") and not node.attr.startswith("__ray_"):
-                continue  # Python's own
+            python_own = isinstance(node.value, ast.Name) and node.value.id in ("os", "sys", "atexit")
+            if python_own or (node.attr.startswith("__") and not node.attr.startswith("__ray_")):
+                continue
             seen += 1
             if node.attr not in defined | names | {
                 "__ray_call__",
@@ -225,5 +228,4 @@ def test_no_row_is_stale() -> None:
     """Each name of the table occurs in the code that the table speaks of."""
     text = "".join(path.read_text() for path in SOURCES if path.name not in ("hooks.py", "hook_check.py"))
     assert [one.path for one in HOOKS if one.name not in text] == []
-    assert {one.owner for one in AT_START} == {"verl.trainer.main_ppo"}
-    assert "verl.trainer.main_ppo" in text
+    assert all(one.owner.partition(":")[0] in text for one in AT_START)
