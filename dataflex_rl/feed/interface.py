@@ -56,10 +56,8 @@ class Outcomes:
         """Refuse what cannot be."""
         size = len(self.row_G)
         for name in ("tries_G", "solved_G", "reward_G"):
-            if len(getattr(self, name)) != size:
-                raise ConfigError(
-                    f"outcomes of step {self.step}: {name} has {len(getattr(self, name))} of {size} groups"
-                )
+            if (found := len(getattr(self, name))) != size:
+                raise ConfigError(f"outcomes of step {self.step}: {name} has {found} entries for {size} groups")
         if size and ((self.solved_G < 0) | (self.solved_G > self.tries_G)).any():
             raise ConfigError(f"outcomes of step {self.step}: wanted 0 <= solved <= tries in every group")
         if not np.isfinite(self.reward_G[self.tries_G > 0]).all():
