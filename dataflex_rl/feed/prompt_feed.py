@@ -187,8 +187,7 @@ class PromptFeed:
 
     def _all_busy(self, domain: int) -> bool:
         """Whether every prompt of a domain is being generated."""
-        busy = int(self._busy_P.sum())
-        if busy < self.quotas.size_D[domain]:
+        if np.count_nonzero(self._busy_P) < self.quotas.size_D[domain]:
             return False
         return bool(self._busy_P[self.table.prompt_R[self.quotas.row_D[domain]]].all())
 

@@ -33,6 +33,8 @@ class DomainStreams:
         self._order = order
         self._domain_of_row = np.asarray(domain_of_row, dtype=np.int64)
         self._domains = tuple(domains)
+        self._codes = range(len(domains))
+        self._whole = len(domains) == 1 and bool((self._domain_of_row == 0).all())
         self._at = [(0, 0)] * len(domains)  # (pass, rows of the domain taken from it)
         self._passes: dict[int, list[_Rows]] = {}
         present = set(np.unique(self._domain_of_row).tolist())
@@ -84,8 +86,8 @@ class DomainStreams:
     def _pass(self, number: int) -> list[_Rows]:
         if number not in self._passes:
             row_R = np.asarray(self._order(number), dtype=np.int64)
-            domain_R = self._domain_of_row[row_R]
-            self._passes[number] = [row_R[domain_R == domain] for domain in range(len(self._domains))]
+            domain_R = None if self._whole else self._domain_of_row[row_R]
+            self._passes[number] = [row_R[domain_R == d] if domain_R is not None else row_R for d in self._codes]
         return self._passes[number]
 
     def _forget(self) -> None:

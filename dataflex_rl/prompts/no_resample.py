@@ -36,11 +36,11 @@ class NoResample(PromptSelector):
     def choose(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Choice:
         """Take the first n that are not solved, or belong to a domain that is nearly solved as a whole."""
         stats, table = candidates.stats, candidates.table
-        left_P = ~(stats.rate_P >= self.pass_rate - _NOISE)
-        left_D = np.bincount(table.domain_P[left_P], minlength=len(table.domains))
-        back_D = left_D < self.reserve * candidates.batch
+        solved_P = stats.rate_P >= self.pass_rate - _NOISE  # false where never visited
+        solved_D = np.bincount(table.domain_P[np.flatnonzero(solved_P)], minlength=len(table.domains))
+        back_D = table.size_D - solved_D < self.reserve * candidates.batch
         at = candidates.prompt_C
-        return passed(left_P[at] | back_D[table.domain_P[at]], n, np.full(len(at), "solved"))
+        return passed(~solved_P[at] | back_D[table.domain_P[at]], n, np.full(len(at), "solved"))
 
     def rate_C(self, candidates: Candidates) -> FloatArray:
         """float64 [C]: posterior mean of the prompt's own visits under a uniform prior."""

@@ -35,11 +35,11 @@ class Order(PromptSelector):
 
     def arrange(self, row_R: IntArray, table: PromptTable) -> IntArray:
         """Return the rows sorted, stably."""
-        at = table.prompt_R[row_R]
-        value_R = (
-            table.domain_P[at] if self.column is None else table.levels("prompt selector 'order'", self.column)[1][at]
-        )
-        return row_R[np.argsort(-value_R if self.descending else value_R, kind="stable")]
+        rank_P = table.domain_P if self.column is None else table.levels("prompt selector 'order'", self.column)[1]
+        # up to 16 bits numpy sorts by counting, much faster
+        small_P = rank_P.astype(np.int16 if int(rank_P.max()) < 2**15 else np.int64)
+        rank_R = small_P[table.prompt_R][row_R]
+        return row_R[np.argsort(-rank_R if self.descending else rank_R, kind="stable")]
 
     def choose(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Choice:
         """Take the first n."""

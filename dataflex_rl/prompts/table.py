@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,11 @@ class PromptTable:
     def size(self) -> int:
         """Number of distinct prompts P."""
         return len(self.key_P)
+
+    @cached_property
+    def size_D(self) -> IntArray:
+        """int64 [D]: prompts of each domain."""
+        return np.bincount(self.domain_P, minlength=len(self.domains))
 
     @classmethod
     def of(
