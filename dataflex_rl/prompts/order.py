@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dataflex_rl.components.registry import register_prompt_selector
 from dataflex_rl.prompts.interface import Candidates, Choice, PromptSelector
@@ -37,9 +39,9 @@ class Order(PromptSelector):
         """Return the rows sorted, stably."""
         rank_P = table.domain_P if self.column is None else table.levels("prompt selector 'order'", self.column)[1]
         # up to 16 bits numpy sorts by counting, much faster
-        small_P = rank_P.astype(np.int16 if int(rank_P.max()) < 2**15 else np.int64)
-        rank_R = small_P[table.prompt_R][row_R]
-        return row_R[np.argsort(-rank_R if self.descending else rank_R, kind="stable")]
+        small_P: npt.NDArray[np.signedinteger[Any]] = rank_P.astype(np.int16 if int(rank_P.max()) < 2**15 else np.int64)
+        rank_R = (-small_P if self.descending else small_P)[table.prompt_R][row_R]
+        return row_R[np.argsort(rank_R, kind="stable")]
 
     def choose(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Choice:
         """Take the first n."""
