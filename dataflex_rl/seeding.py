@@ -25,7 +25,6 @@ import numpy as np
 from dataflex_rl.errors import ConfigError
 
 PROMPT_STREAM = "prompts"  # of what a prompt selector draws, by draw, domain and round
-
 _SEED_LIMIT = 2**32  # what numpy's and transformers' seeding functions take
 _MARKS = 256  # most prefix digests kept per stream; the spacing doubles where more would be needed
 _ROWS = 1024  # rows of a parquet file held at a time

@@ -18,7 +18,8 @@ from rich.table import Table
 from dataflex_rl.components.registry import lookup, names
 from dataflex_rl.feed.interface import Outcomes
 from dataflex_rl.feed.prompt_config import parse_prompts
-from dataflex_rl.feed.prompt_feed import PromptFeed, shuffled
+from dataflex_rl.feed.prompt_feed import PromptFeed
+from dataflex_rl.feed.streams import shuffled
 from dataflex_rl.prompts.table import PromptTable
 
 MOST_MS, MOST_BYTES = 50.0, 200.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,20 +17,13 @@ from dataflex_rl.feed.predicted import Predicted
 from dataflex_rl.feed.prompt_config import PromptConfig
 from dataflex_rl.feed.prompt_quotas import Quotas
 from dataflex_rl.feed.streams import DomainStreams
-from dataflex_rl.prompts.interface import Candidates, Choice
+from dataflex_rl.prompts.interface import Candidates, Choice, checked
 from dataflex_rl.prompts.statistics import Groups, PromptStats
 from dataflex_rl.prompts.table import IntArray, PromptTable
 from dataflex_rl.seeding import PROMPT_STREAM, stream_seed
 
-logger = logging.getLogger("dataflex_rl")
-
 PREFIX = "dataflex/prompts/"
 REPEATED = "repeated"  # reason of a row whose prompt is in the batch, has no outcome yet, or is a candidate already
-
-
-def shuffled(seed: int, rows: int) -> Callable[[int], IntArray]:
-    """Return the order of each pass, pass number -> rows, from a stream of the run's seed: for use without a host."""
-    return lambda number: np.random.default_rng(stream_seed(seed, "prompt_order", number)).permutation(rows)
 
 
 class PromptFeed:
@@ -153,25 +145,15 @@ class PromptFeed:
         fresh = np.flatnonzero(self._fresh(prompt_C))
         choice = Choice(take=fresh[:0], used=0, skipped={})
         if len(fresh):
-            choice = self._checked(self.selector.choose(self._candidates(prompt_C[fresh]), need, rng), len(fresh), need)
+            choice = checked(
+                self.config.name, self.selector.choose(self._candidates(prompt_C[fresh]), need, rng), len(fresh), need
+            )
         used = len(row_C) if choice.used == len(fresh) else int(fresh[choice.used])
         if busy := used - choice.used:
             skipped[REPEATED] += busy
         skipped.update(choice.skipped)
         lost = np.delete(fresh[: choice.used], choice.take)
         return row_C[fresh[choice.take]], used, row_C[lost]
-
-    def _checked(self, choice: Choice, size: int, need: int) -> Choice:
-        """Hold a selector to its contract."""
-        take, who = choice.take, f"prompt selector {self.config.name!r}"
-        if len(take) > need or len(np.unique(take)) != len(take):
-            raise ConfigError(f"{who} chose {take.tolist()}, wanted at most {need} different candidates")
-        least = max([1, *(take + 1).tolist()])
-        if (len(take) and take.min() < 0) or not least <= choice.used <= size:
-            raise ConfigError(f"{who} used {choice.used} of {size} candidates and chose {take.tolist()}")
-        if len(take) < need and choice.used < size:
-            raise ConfigError(f"{who} chose {len(take)} of {need} prompts and left {size - choice.used} unused")
-        return choice
 
     def _candidates(self, prompt_C: IntArray) -> Candidates:
         return Candidates(

@@ -11,7 +11,8 @@ import numpy as np
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.interface import Outcomes, grouped
 from dataflex_rl.feed.prompt_config import PromptConfig, parse_prompts
-from dataflex_rl.feed.prompt_feed import PromptFeed, shuffled
+from dataflex_rl.feed.prompt_feed import PromptFeed
+from dataflex_rl.feed.streams import shuffled
 from dataflex_rl.prompts.table import PromptTable
 from dataflex_rl.seeding import parse_seed
 

@@ -9,10 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.seeding import stream_seed
 
 _Rows = npt.NDArray[np.int64]
 
 _PATIENCE = 100  # passes in a row without a prompt of a domain, after which there never comes one
+
+
+def shuffled(seed: int, rows: int) -> Callable[[int], _Rows]:
+    """Return the order of each pass, pass number -> rows, from a stream of the run's seed: for use without a host."""
+    return lambda number: np.random.default_rng(stream_seed(seed, "prompt_order", number)).permutation(rows)
 
 
 class DomainStreams:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dataflex_rl.components.options import within
+from dataflex_rl.errors import ConfigError
 from dataflex_rl.prompts.statistics import Groups, Memory, PromptStats
 from dataflex_rl.prompts.table import BoolArray, FloatArray, IntArray, PromptTable
 
@@ -146,6 +147,23 @@ def posterior_C(candidates: Candidates, alpha0: float, beta0: float) -> FloatArr
     """float64 [C]: mean of Beta(alpha0 + hit, beta0 + miss)."""
     hit_C, miss_C = candidates.hit_C, candidates.miss_C
     return (alpha0 + hit_C) / (alpha0 + beta0 + hit_C + miss_C)
+
+
+def checked(name: str, choice: Choice, size: int, need: int) -> Choice:
+    """Hold the selector `name` to its contract: at most `need` different ones of `size` candidates, in the used part.
+
+    Raises:
+        ConfigError: the choice breaks it.
+    """
+    take, who = choice.take, f"prompt selector {name!r}"
+    if len(take) > need or len(np.unique(take)) != len(take):
+        raise ConfigError(f"{who} chose {take.tolist()}, wanted at most {need} different candidates")
+    least = max([1, *(take + 1).tolist()])
+    if (len(take) and take.min() < 0) or not least <= choice.used <= size:
+        raise ConfigError(f"{who} used {choice.used} of {size} candidates and chose {take.tolist()}")
+    if len(take) < need and choice.used < size:
+        raise ConfigError(f"{who} chose {len(take)} of {need} prompts and left {size - choice.used} unused")
+    return choice
 
 
 def nearest_order(value_C: FloatArray, target: float, tie_C: FloatArray) -> IntArray:

@@ -6,11 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from dataflex_rl.components.registry import lookup, names
+from dataflex_rl.feed.config import parse_mixer
+from dataflex_rl.feed.core import DomainMixer
+from dataflex_rl.feed.domains import resolve_domains
 from dataflex_rl.feed.interface import Outcomes
 from dataflex_rl.feed.prompt_config import parse_prompts
-from dataflex_rl.feed.prompt_feed import PromptFeed, shuffled
+from dataflex_rl.feed.prompt_feed import PromptFeed
+from dataflex_rl.feed.streams import shuffled
+from dataflex_rl.mixers.statistics import Tally
+from dataflex_rl.policy.split import MIXER_DEFAULTS
 from dataflex_rl.prompts import Candidates, Groups, PromptSelector, PromptStats, PromptTable
 
 OURS = tuple(
@@ -63,3 +70,15 @@ def outcomes(step: int, rows: Sequence[int], rate_R: Any, rng: np.random.Generat
         step=step, row_G=np.array(rows, np.int64), tries_G=np.full(len(rows), tries), solved_G=solved_G,
         reward_G=solved_G / tries,
     )  # fmt: skip
+
+
+def mixing(**block: Any) -> dict[str, Any]:
+    """A mixer over domains a and b, as keywords of a feed."""
+    config = parse_mixer({**MIXER_DEFAULTS, **block})
+    assert config is not None
+    return {"mixer": DomainMixer(config, ("a", "b")), "domains": resolve_domains(None, ["a", "b"])}
+
+
+def tally(reward_D: list[float]) -> Tally:
+    one_D = torch.ones(2, dtype=torch.int64)
+    return Tally(sum_D=torch.tensor(reward_D, dtype=torch.float64), count_D=one_D, seen_D=one_D)

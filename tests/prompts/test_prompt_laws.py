@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from dataflex_rl.components.registry import build
-from dataflex_rl.feed.prompt_feed import shuffled
+from dataflex_rl.feed.streams import shuffled
 from dataflex_rl.prompts import BetaThompson, Hierarchical, PromptStats, PromptTable
 from dataflex_rl.prompts.statistics import Groups
 from tests.prompts.pools import ACT, COLUMN, OURS, candidates, feed, outcomes, seen, table

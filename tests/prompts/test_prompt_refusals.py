@@ -14,8 +14,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.prompt_config import parse_prompts, take_prompts
 from dataflex_rl.prompts import Candidates, Choice, PromptSelector, PromptTable
 from dataflex_rl.prompts.interface import Candidates as Seen
-from tests.prompts.pools import feed, table
-from tests.prompts.test_prompt_feed import mixing
+from tests.prompts.pools import feed, mixing, table
 
 HISTORY = [{"p": [1.0, 0.0], "q": [1.0, 1.0]}]
 

@@ -11,7 +11,6 @@ from dataflex_rl.prompts import (
     BetaThompson,
     Curriculum,
     GresoSkip,
-    Hierarchical,
     Learnability,
     NoResample,
     PromptStats,
@@ -20,54 +19,12 @@ from dataflex_rl.prompts import (
 from dataflex_rl.prompts.beta_thompson import band_order
 from dataflex_rl.prompts.curriculum import level_share_L, next_target, scaled_C
 from dataflex_rl.prompts.greso_skip import adjusted, keep_chance_C
-from dataflex_rl.prompts.hierarchical import MOST, bucket_rate_K, concentration
 from dataflex_rl.prompts.interface import nearest_order, passed
 from dataflex_rl.prompts.learnability import learnability_C
-from dataflex_rl.prompts.statistics import Groups, Memory
+from dataflex_rl.prompts.statistics import Groups
 from tests.prompts.pools import COLUMN, candidates, seen, table
 
 RNG = np.random.default_rng
-
-
-# ---------------------------------------------------------------- statistics
-
-
-def test_statistics_of_visits() -> None:
-    # prompt 0: 3 of 4, then 1 of 4 with decay 1/2: hit 3 -> 1.5 + 1 = 2.5, miss 1 -> .5 + 3 = 3.5
-    stats, _ = seen(table(2), [(0, 3, 4), (0, 1, 4)], BetaThompson())
-    assert (stats.tries_P.tolist(), stats.solved_P.tolist()) == ([8, 0], [4, 0])
-    assert (stats.hit_P.tolist(), stats.miss_P.tolist()) == ([2.5, 0.0], [3.5, 0.0])
-    assert (stats.visits_P.tolist(), stats.last_step_P.tolist()) == ([2, 0], [2, 0])
-    assert stats.rate_P[0] == 0.25
-    assert math.isnan(stats.rate_P[1])
-
-
-def test_buckets_decay_per_step() -> None:
-    # steps 1 and 3: 4 solved of 5, two steps later worth .9^2 = .81 each: hit 3.24 + 1, miss .81 + 4
-    pool = table(2)
-    stats = PromptStats(pool, Memory(bucket_decay=0.9))
-    for step, row, solved in ((1, 0, 4), (3, 1, 1)):
-        prompt_G, tries_G, solved_G = pool.prompt_R[[row]], np.array([5]), np.array([solved])
-        stats.add(Groups(step=step, prompt_G=prompt_G, tries_G=tries_G, solved_G=solved_G, reward_G=solved_G / 5))
-    assert stats.hit_K.tolist() == pytest.approx([4.24])
-    assert stats.miss_K.tolist() == pytest.approx([4.81])
-    assert (stats.tries_K.tolist(), stats.solved_K.tolist()) == ([10], [5])
-    assert stats.domain_rate_D().tolist() == pytest.approx([5.24 / 11.05])  # (4.24 + 1) / (9.05 + 2)
-
-
-def test_streaks_count_visits_of_one_class() -> None:
-    visits = [(0, 5, 5), (0, 5, 5), (1, 0, 5), (2, 5, 5), (2, 0, 5), (3, 5, 5), (3, 3, 5)]
-    stats, _ = seen(table(5), visits, GresoSkip())
-    assert stats.streak_P.tolist() == [2, -1, -1, 0, 0]  # easy twice; hard; easy, then hard; easy, then mixed; never
-
-
-def test_a_group_without_a_response_changes_nothing() -> None:
-    stats, _ = seen(table(1), [(0, 3, 4)], BetaThompson())
-    before = stats.state_dict()
-    none = np.zeros(1, np.int64)
-    stats.add(Groups(step=2, prompt_G=none, tries_G=none, solved_G=none, reward_G=np.array([np.nan])))
-    after = stats.state_dict()
-    assert all(bool((before[name] == after[name]).all()) for name in ("tries_P", "visits_P", "hit_P", "last_step_P"))
 
 
 # ---------------------------------------------------------------- beta_thompson (MoPPS)
@@ -261,51 +218,6 @@ def test_the_schedule_moves_from_the_first_level_to_the_last() -> None:
     for step, expected in ((1, {0, 1, 2, 3}), (11, {4, 5, 6, 7})):
         chosen = rule.choose(candidates(stats, range(8), rule.start(pool), step=step, steps=11), 4, RNG(0))
         assert set(chosen.take.tolist()) == expected
-
-
-# ---------------------------------------------------------------- hierarchical
-
-
-@pytest.mark.parametrize(
-    ("deviation", "children", "responses", "kappa"),
-    [
-        (0.0, 0.0, 0.0, 10.0),  # nothing seen: the start
-        (1.0, 1.0, 4.0, 12.0625),  # (1 - 1 + 16/11) / (4 - 1 + 16) = .0765550; 1 / .0765550 - 1
-        (41.0, 1.0, 4.0, 0.5),  # spread beyond what any Beta has: the least
-        (0.0, 400.0, 2000.0, MOST),  # no spread beyond sampling at all
-    ],
-)
-def test_concentration_by_moments(deviation: float, children: float, responses: float, kappa: float) -> None:
-    assert concentration(deviation, children, responses, 10.0) == pytest.approx(kappa, rel=1e-4)
-
-
-@pytest.mark.parametrize("kappa", [2.0, 8.0, 30.0])
-def test_concentration_is_found_again(kappa: float) -> None:
-    rng = RNG(1)
-    rate_G = rng.beta(kappa * 0.3, kappa * 0.7, 200_000)
-    solved_G = rng.binomial(5, rate_G)
-    deviation = ((solved_G - 5 * 0.3) ** 2 / 5 / 0.21).sum()
-    assert concentration(float(deviation), 2e5, 1e6, 10.0) == pytest.approx(kappa, rel=0.1)
-
-
-def test_a_prompt_never_drawn_has_its_buckets_rate() -> None:
-    # one group, 3 of 4. run (3 + 1) / (4 + 2) = 2/3. domain: spread (3 - 8/3)^2 / 4 / (2/9) = .125 over no degree of
-    # freedom, kappa 1 / ((.125 + 16/11) / (4 + 16)) - 1 = 11.66187, rate (11.66187 x 2/3 + 3) / 15.66187 = .687947.
-    # bucket: spread (3 - 2.751788)^2 / 4 / (.687947 x .312053) = .071747, kappa 12.10372, rate .703366.
-    rule, pool = Hierarchical(), table(2)
-    stats, state = seen(pool, [(0, 3, 4)], rule)
-    assert bucket_rate_K(stats, 10.0).tolist() == pytest.approx([0.703366], abs=1e-5)
-    # the prompts' kappa: the group was .5 expected, (3 - 2)^2 / 4 / .25 = 1: 12.0625, as above
-    assert rule.kappa(state) == pytest.approx(12.0625)
-    rate_C = rule.rate_C(candidates(stats, [0, 1], state))
-    assert rate_C.tolist() == pytest.approx([(12.0625 * 0.703366 + 3) / 16.0625, 0.703366], abs=1e-5)
-
-
-def test_a_bucket_with_data_speaks_for_itself() -> None:
-    pool = table(4, domains=["a", "a", "b", "b"])
-    stats, state = seen(pool, [(0, 50, 100), (2, 5, 100)], Hierarchical(bucket_decay=1.0))
-    rate_C = Hierarchical(bucket_decay=1.0).rate_C(candidates(stats, [1, 3], state))
-    assert rate_C.tolist() == pytest.approx([0.5, 0.05], abs=0.02)
 
 
 # ---------------------------------------------------------------- none
