@@ -27,7 +27,7 @@ ENTRY_POINTS = "dataflex_rl.components"
 TIMINGS = ("pre_rollout", "post_reward", "post_advantage", "in_loss")
 GRANULARITIES = ("domain", "prompt", "response", "token")
 _BUILTIN = ("dataflex_rl.scorers", "dataflex_rl.actuators", "dataflex_rl.mixers", "dataflex_rl.prompts")
-_ROLES: dict[Kind, Role] = {
+ROLES: dict[Kind, Role] = {
     "scorer": "scorer", "select": "actuator", "reweight": "actuator", "mix": "mixer", "prompts": "prompt selector",
 }  # fmt: skip
 # What a third party's import can raise; anything else (an interrupt, a memory error) is not about the component.
@@ -58,7 +58,7 @@ class Spec:
     @property
     def role(self) -> Role:
         """The registry the component stands in."""
-        return _ROLES[self.kind]
+        return ROLES[self.kind]
 
     @property
     def summary(self) -> str:
@@ -197,7 +197,7 @@ def build(role: Role, name: str, params: Mapping[str, Any] | None = None) -> Any
 def describe() -> list[dict[str, Any]]:
     """All components as plain dicts (name, kind, granularity, requires, timing, ..., defaults, summary), sorted."""
     _load()
-    order = list(_ROLES)
+    order = list(ROLES)
     specs = sorted(_SPECS.values(), key=lambda spec: (order.index(spec.kind), spec.name))
     return [
         {

@@ -9,10 +9,11 @@ from typing import Any
 
 from dataflex_rl.components.options import convert
 from dataflex_rl.components.registry import build, lookup
+from dataflex_rl.components.settings import SETTINGS, block_defaults
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.prompts.interface import PromptSelector
 
-PROMPT_DEFAULTS: dict[str, Any] = {"name": "none", "params": {}, "buckets": [], "success_threshold": 0.5}
+PROMPT_DEFAULTS: dict[str, Any] = block_defaults("dataflex.prompts")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,7 @@ def take_prompts(block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, An
         if key not in PROMPT_DEFAULTS:
             raise ConfigError(f"dataflex.prompts has no key {key!r}; known: {', '.join(PROMPT_DEFAULTS)}")
     given = {key: value for key, value in part.items() if value is not None}
-    return rest, {**PROMPT_DEFAULTS, **given}
+    return rest, {**copy.deepcopy(PROMPT_DEFAULTS), **given}
 
 
 def parse_prompts(block: Mapping[str, Any]) -> PromptConfig:
@@ -57,8 +58,7 @@ def parse_prompts(block: Mapping[str, Any]) -> PromptConfig:
     if not isinstance(block, Mapping):
         raise ConfigError(f"dataflex.prompts must be a mapping, got {block!r}")
     whole = take_prompts({"prompts": block})[1]
-    if not isinstance(whole["name"], str):
-        raise ConfigError(f"dataflex.prompts.name must be a string, got {whole['name']!r}")
+    whole = {key: SETTINGS[f"dataflex.prompts.{key}"].check(value) for key, value in whole.items()}
     spec = lookup("prompt selector", whole["name"])
     selector = build("prompt selector", spec.name, whole["params"])
     if not isinstance(selector, PromptSelector):
@@ -69,5 +69,5 @@ def parse_prompts(block: Mapping[str, Any]) -> PromptConfig:
         name=spec.name,
         selector=selector,
         buckets=convert("dataflex.prompts.buckets", whole["buckets"], tuple[str, ...]),
-        success_threshold=convert("dataflex.prompts.success_threshold", whole["success_threshold"], float),
+        success_threshold=whole["success_threshold"],
     )

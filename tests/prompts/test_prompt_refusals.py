@@ -28,8 +28,11 @@ HISTORY = [{"p": [1.0, 0.0], "q": [1.0, 1.0]}]
         ),
         ({"name": "none", "params": {"x": 1}}, "prompt selector 'none' has no parameter 'x'; known: (it has none)"),
         ({"nme": "none"}, "dataflex.prompts has no key 'nme'; known: name, params, buckets, success_threshold"),
-        ({"name": 3}, "dataflex.prompts.name must be a string, got 3"),
-        ({"name": "none", "buckets": "level"}, "dataflex.prompts.buckets must be a list, got 'level'"),
+        ({"name": 3}, "dataflex.prompts.name must be the name of a prompt selector, or none, got 3"),
+        (
+            {"name": "none", "buckets": "level"},
+            "dataflex.prompts.buckets must be a list of dataset columns, got 'level'",
+        ),
         ({"name": "none", "success_threshold": "x"}, "dataflex.prompts.success_threshold must be a number, got 'x'"),
         ("none", "dataflex.prompts must be a mapping, got 'none'"),
     ],
