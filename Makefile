@@ -41,8 +41,10 @@ check: $(VENV)/.installed ## ruff, format, mypy, documents against the disk
 golden: $(VENV)/.installed ## rewrite tests/golden from ten steps per method, printing the differences
 	$(BIN)/python scripts/regolden.py
 
-bench: $(VENV)/.installed ## time and memory of the policies against a plain reference
+bench: $(VENV)/.installed ## policies, decoding and whole runs on the CPU host: times, memory, ratios
 	$(BIN)/python scripts/bench.py
+	$(BIN)/python scripts/bench_decoding.py
+	$(BIN)/python scripts/bench_host.py
 
 doctor: $(VENV)/.installed ## can training start on this machine?
 	$(BIN)/dataflex-rl doctor
