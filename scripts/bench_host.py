@@ -3,8 +3,8 @@
 Unit: CPU seconds (user + system) of the whole process tree, and how many times one `import verl.trainer.main_ppo` that
 is; wall seconds beside it, which mean something on an otherwise idle machine only. `cold` is a command on its own,
 which starts its worker server; `warm` finds one, as inside a sweep or in the second run of `make demo`; `forkless`
-starts every process anew. A step's cost is the difference of a long and a short warm run, its phases are medians from step 5
-on. The last committed table (benchmarks/host.json) stands beside the new figures.
+starts every process anew. A step's cost is the difference of a long and a short warm run, its phases are medians from
+step 5 on. The last committed table (benchmarks/host.json) stands beside the new figures.
 """
 
 from __future__ import annotations

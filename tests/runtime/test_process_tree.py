@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 # a child burns .6 CPU s, an orphan of it .6 more, and lines appear in a file
 WORK = """
 import os, sys, time
@@ -27,7 +27,7 @@ time.sleep(.3)
 METER = """
 import json, os, sys
 from pathlib import Path
-from scripts.process_tree import measured
+from process_tree import measured
 found = measured([sys.executable, "-c", sys.argv[1], sys.argv[2]], environment=os.environ, lines=Path(sys.argv[2]))
 print(json.dumps(vars(found)))
 """
@@ -36,7 +36,7 @@ print(json.dumps(vars(found)))
 def test_the_meter_counts_orphans_and_times_lines(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", METER, WORK, str(tmp_path / "lines")],
-        cwd=ROOT,
+        cwd=SCRIPTS,
         capture_output=True,
         text=True,
         check=True,
@@ -52,8 +52,8 @@ def test_the_meter_counts_orphans_and_times_lines(tmp_path: Path) -> None:
 
 def test_the_table_stands_beside_the_committed_one() -> None:
     code = (
-        "from scripts.bench_host import table\nfrom rich.console import Console\n"
+        "from bench_host import table\nfrom rich.console import Console\n"
         "Console(width=120).print(table({'a step': {'cpu_s': 0.5}}, {'a step': {'cpu_s': 1.0}}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, env=os.environ)
+    done = subprocess.run([sys.executable, "-c", code], cwd=SCRIPTS, capture_output=True, text=True, env=os.environ)
     assert "0.50" in done.stdout, done.stderr
