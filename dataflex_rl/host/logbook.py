@@ -24,6 +24,7 @@ from dataflex_rl.record import (
     write_evaluation,
 )
 from dataflex_rl.record.claim import join_claim
+from dataflex_rl.record.metrics import cut_trace
 
 
 class Logbook:
@@ -51,7 +52,7 @@ class Logbook:
             update_status(self._record, step=step)
             return
         cut_metrics(self._record, step)
-        _cut_trace(self._record.trace, step)
+        cut_trace(self._record, step)
         self._metrics = MetricsLog(self._record)
         update_status(self._record, step=step)
 
@@ -114,13 +115,3 @@ class RecordingLogger:
     def finish(self, exit_code: int = 0) -> None:
         """Close verl's backends."""
         self._tracking.finish(exit_code=exit_code)
-
-
-def _cut_trace(path: Path, step: int) -> None:
-    """Drop trace lines after a step, and a last line that a kill left in part."""
-    if not path.exists():
-        return
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
-    part = path.with_suffix(".tmp")
-    part.write_text("".join(f"{line}\n" for line in whole if json.loads(line)["step"] <= step), encoding="utf-8")
-    part.replace(path)

@@ -25,7 +25,7 @@ from dataflex_rl.record.config import (
 )
 from dataflex_rl.record.cost import cost_of, read_cost, write_cost
 from dataflex_rl.record.evaluation import has_evaluation, read_evaluation, write_evaluation
-from dataflex_rl.record.files import RecordError, check_writable, read_json, write_json, write_text
+from dataflex_rl.record.files import RecordError, UnreadableError, check_writable, read_json, write_json, write_text
 from dataflex_rl.record.identity import changed
 from dataflex_rl.record.manifest import git_revision, read_manifest, update_manifest, versions, write_manifest
 from dataflex_rl.record.metrics import MetricsLog, cut_metrics, read_metrics
@@ -40,6 +40,7 @@ __all__ = [
     "RecordError",
     "RunRecord",
     "Status",
+    "UnreadableError",
     "begin_attempt",
     "changed",
     "check_writable",

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from dataflex_rl.sweep.lock import held, launcher_alive
 from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.records import joined, other_run, run_command, status_of
+from dataflex_rl.sweep.records import joined, other_run, run_command, statuses_of
 from dataflex_rl.sweep.store import FOLDER, Store
 from dataflex_rl.sweep.view import View, span
 
@@ -134,10 +134,11 @@ def standing_of(store: Store) -> tuple[Overview, bool, dict[str, Any]]:
     """Return where a launched sweep stands, whether its launcher lives, and its plan; reads each run's status only."""
     plan = store.read_plan()
     alive = launcher_alive(store.lock)
-    statuses = {run["run_dir"]: status_of(run["run_dir"]) for run in plan["runs"]}
+    statuses, unread = statuses_of(run["run_dir"] for run in plan["runs"])
     fates = joined(store.read_fates(), statuses, launcher_alive=alive)
     running = sum(fate.state == "running" for fate in fates.values())
-    return overview(plan["runs"], fates, statuses, slots=max(running, 1), now=time.time()), alive, plan
+    found = overview(plan["runs"], fates, statuses, slots=max(running, 1), now=time.time())
+    return replace(found, problems=(*found.problems, *unread)), alive, plan
 
 
 def show_status(store: Store, *, as_json: bool) -> int:

@@ -21,7 +21,7 @@ from dataflex_rl.sweep.lock import Lock
 from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.records import lacking, run_command, score_of, status_of
+from dataflex_rl.sweep.records import lacking, run_command, score_of, statuses_of
 from dataflex_rl.sweep.store import Fate, Store
 from dataflex_rl.sweep.view import View, span
 
@@ -211,7 +211,7 @@ class Launcher:
         if time.monotonic() - self._looked < _STEPS:
             return
         self._looked = time.monotonic()
-        self._statuses = {run.run_dir: status_of(run.run_dir) for run in self._running.values()}
+        self._statuses, _ = statuses_of(run.run_dir for run in self._running.values())
         self._store.write_fates(self._all())
         self._view.update(self.standing())
 

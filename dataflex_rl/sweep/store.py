@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.record import RecordError, write_json
+from dataflex_rl.record import RecordError, UnreadableError, write_json
 from dataflex_rl.record.files import read_object
 from dataflex_rl.sweep.plan import Run, Sweep
 
@@ -102,9 +102,11 @@ class Store:
         raise self._broken("plan.json", "lacks the sweep or its runs")
 
     def _object(self, name: str) -> dict[str, Any] | None:
-        """Return the JSON object in a file of the folder, None without one."""
+        """Return the JSON object in a file of the folder, None without one; UnreadableError, ConfigError if broken."""
         try:
             return read_object(self.path / name)
+        except UnreadableError:
+            raise
         except RecordError as error:
             raise self._broken(name, str(error).partition(": ")[2]) from None
 
