@@ -10,6 +10,13 @@ from dataflex_rl.record.files import names_in, size_of
 from dataflex_rl.record.manifest import read_manifest
 from dataflex_rl.record.paths import RunRecord
 
+# keys that do not tell two runs apart: where a record lies, and how the run is carried out
+VOLATILE = (
+    "run_dir", "runs_dir", "dry_run", "force", "ray_kwargs", "trainer.default_local_dir", "trainer.logger",
+    "trainer.project_name", "trainer.experiment_name", "host.env", "transfer_queue", "wandb",
+    "actor_rollout_ref.rollout.prometheus",
+)  # fmt: skip
+
 
 def changed(record: RunRecord, config: Mapping[str, Any], ignored: Sequence[str] = ()) -> str:
     """Return on one line how a resolved configuration differs from the one a record was written with; "" if not at all.

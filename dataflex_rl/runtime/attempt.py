@@ -22,17 +22,13 @@ from dataflex_rl.data.benchmarks.rates import flags
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.claim import supervisor_alive, take
 from dataflex_rl.record.evaluation import read_items
+from dataflex_rl.record.identity import VOLATILE
+from dataflex_rl.record.pairs import FIELD, comparability
 from dataflex_rl.record.status import now
 from dataflex_rl.runtime.console import Console, Phase, follow
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment, interruptible
 from dataflex_rl.runtime.uploader import Mirror
 from dataflex_rl.seeding import dataset_fingerprint
-
-VOLATILE = (
-    "run_dir", "runs_dir", "dry_run", "force", "ray_kwargs", "trainer.default_local_dir", "trainer.logger",
-    "trainer.project_name", "trainer.experiment_name", "host.env", "transfer_queue", "wandb",
-    "actor_rollout_ref.rollout.prometheus",
-)  # fmt: skip
 
 
 def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -> int:
@@ -141,6 +137,7 @@ class _Attempt:
             "regime": regime_name(self._config),
             "config_hash": rec.config_hash(resolved, _ignored(self._config, self._built)),
             "dataset_fingerprint": fingerprints[FILES[0]],
+            FIELD: comparability(resolved),
             "evaluation_digest": evaluation_digest(resolved, fingerprints[FILES[1]]),
             "git_revision": rec.git_revision(Path(__file__).parent),
             "model_path": self._built.get(MODEL, str(resolved["actor_rollout_ref"]["model"]["path"])),

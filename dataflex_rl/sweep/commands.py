@@ -13,7 +13,7 @@ from typing import Any
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import check_writable
-from dataflex_rl.sweep.audit import Audit, audit
+from dataflex_rl.sweep.audit import Audit, audit, planned_differences
 from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.ledger import ledger, ledger_table
@@ -70,6 +70,8 @@ def launch(
         if lock.recovered:
             view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
         check_records(sweep)
+        for text in planned_differences(sweep):
+            view.event(f"warning: not the method alone differs: {text}")
         interrupt.check()
         try:
             fleet = Fleet(knobs.address, cpus=max(run.cpus for run in sweep.runs))
@@ -168,12 +170,12 @@ def request_cancel(store: Store) -> int:
     return 0
 
 
-def show_audit(store: Store, view: View | None = None, *, as_json: bool = False) -> int:
+def show_audit(store: Store, view: View | None = None, *, as_json: bool = False, allowed: Sequence[str] = ()) -> int:
     """Audit the finished runs of a launched sweep, print and keep what is found; 1 unless pairs were compared and none
     differs. At the end of a launch (it gives the view) without pairs in its plan, 1 only if a record is broken.
     """
     runs: list[Mapping[str, Any]] = store.read_plan()["runs"]
-    found, costs = audit(runs), ledger(runs)
+    found, costs = audit(runs, allowed), ledger(runs)
     store.keep("audit.json", found.as_dict())
     store.keep("ledger.json", costs)
     if as_json:
