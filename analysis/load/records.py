@@ -6,25 +6,26 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import AnalysisError
-from analysis.load.frame import Run, Score
+from analysis.load.frame import Broken, Run, Score
 
 _SKIPPED = re.compile(r"\.old-\d+$")
 _PARTS = frozenset(("manifest.json", "eval.json", "status.json", "metrics.jsonl"))
 _NO_REGIME: tuple[Any, ...] = (None, "", {})
 
 
-def find(root: Path) -> list[Path]:
+def find(root: Path, refused: Callable[[OSError], None] | None = None) -> list[Path]:
     """List the run folders under root, root itself included, in name order: those that hold a part of a record.
 
-    Checkpoints are not searched, and records set aside (`*.old-N`) do not count.
+    Checkpoints are not searched, and records set aside (`*.old-N`) do not count. `refused` hears of each folder that
+    cannot be read.
     """
     found: list[Path] = []
-    for folder, names, files in os.walk(root):
+    for folder, names, files in os.walk(root, onerror=refused):
         if not _PARTS.isdisjoint(files):
             found.append(Path(folder))
             names.clear()
@@ -36,21 +37,24 @@ def find(root: Path) -> list[Path]:
 def load(root: Path) -> tuple[list[Run], list[str]]:
     """Read all records under root. A run that is not done, or has no trained evaluation, is left out and named.
 
-    Raises AnalysisError naming the file and key when a file breaks the record's contract.
+    So is a record that breaks its contract or cannot be read, by a note of its own kind (Broken): the others go on.
     """
     runs: list[Run] = []
     notes: list[str] = []
-    for folder in find(root):
-        why = _unfinished(folder)
-        if why:
-            notes.append(f"{folder}: left out: {why}")
-            continue
-        runs.append(read(folder))
+    for folder in find(root, lambda error: notes.append(Broken(f"{error.filename}: left out: {error.strerror}"))):
+        try:
+            why = _unfinished(folder)
+            if why:
+                notes.append(f"{folder}: left out: {why}")
+            else:
+                runs.append(read(folder))
+        except (AnalysisError, OSError) as error:
+            notes.append(Broken(f"{folder}: left out: {error}"))
     return runs, notes
 
 
 def read(folder: Path) -> Run:
-    """Read one finished record."""
+    """Read one finished record. Raises AnalysisError naming the file and key that breaks the record's contract."""
     manifest = read_json(folder / "manifest.json")
     evaluation = read_json(folder / "eval.json")
     cost = read_json(folder / "cost.json") if (folder / "cost.json").exists() else {}

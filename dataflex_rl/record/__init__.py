@@ -11,6 +11,7 @@
 - manifest: what was run, with which versions, on which data
 - config: the resolved configuration, its hash, the difference of two
 - identity: whether a record is that of a configuration
+- pairs: what makes two runs comparable; streams: whether they saw the same prompts
 - resume: which checkpoint a run continues from, and whether it is done
 """
 
