@@ -10,12 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from dataflex_rl.host.fleet import Machines
-from dataflex_rl.host.task import BUSY, DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
+from dataflex_rl.host.task import Job, Outcome, passed_on
 from dataflex_rl.record import Status
+from dataflex_rl.runtime.outcome import Exit
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.lock import Lock
 from dataflex_rl.sweep.options import Knobs
@@ -29,6 +31,15 @@ _POLL = 0.5  # [s] between two looks at what is not an ended run
 _GRACE = 3.0  # [s] beyond its patience in which a cancelled run must have ended
 _LONGEST = 600.0  # [s] a wait that doubles ends here
 _STEPS = 2.0  # [s] between two looks at the records of running runs
+
+
+class Stop(Enum):
+    """Why a launch ended before its last run, as it is said."""
+
+    INTERRUPTED = "interrupted"
+    TAKEN_OVER = "another launcher has taken the sweep over"
+    CANCELLED = "cancelled"
+    FAIL_FAST = "fail_fast: a run has failed for good"
 
 
 class Launcher:
@@ -84,31 +95,31 @@ class Launcher:
         self._view.event(f"sweep {self._sweep.name}: {len(self._plain)} runs, {done} of them done before")
         stopped = self._loop(lock, interrupt)
         if stopped:
-            self._view.event(f"{stopped}: ending {len(self._running)} running runs")
+            self._view.event(f"{stopped.value}: ending {len(self._running)} running runs")
             self._end_running()
         self._store.write_fates(self._all(), now=True)
         self._view.final(self.standing())
         if self._store.problem:
             self._view.event(f"the sweep's own files are incomplete: {self._store.problem}")
         if stopped:
-            self._view.event(f"{stopped.partition(':')[0]}; the same command continues the sweep")
-        if stopped and not stopped.startswith("fail_fast"):
-            return INTERRUPTED
+            self._view.event(f"{stopped.value.partition(':')[0]}; the same command continues the sweep")
+        if stopped and stopped is not Stop.FAIL_FAST:
+            return Exit.INTERRUPTED
         return int(any(fate.state != "done" for fate in self._fates.values()))
 
     def standing(self) -> Overview:
         """Return where the sweep stands."""
         return overview(self._plain, self._fates, self._statuses, slots=self._slots, now=time.time())
 
-    def _loop(self, lock: Lock, interrupt: Interrupt) -> str | None:
+    def _loop(self, lock: Lock, interrupt: Interrupt) -> Stop | None:
         """Start and collect runs until none is left; return why it stopped before, None if it did not."""
         while True:
             if interrupt.asked:
-                return "interrupted"
+                return Stop.INTERRUPTED
             if lock.lost:
-                return "another launcher has taken the sweep over"
+                return Stop.TAKEN_OVER
             if self._store.cancel.exists():
-                return "cancelled"
+                return Stop.CANCELLED
             self._fill()
             waiting = any(fate.state == "waiting" for fate in self._fates.values())
             if not self._running and not waiting:
@@ -122,7 +133,7 @@ class Launcher:
                 self._settle(self._running.pop(handle), outcome)
             failed = [fate for fate in self._fates.values() if fate.state in ("failed", "refused")]
             if failed and self._knobs.fail_fast:
-                return "fail_fast: a run has failed for good"
+                return Stop.FAIL_FAST
             self._look()
 
     def _fill(self) -> None:
@@ -157,16 +168,16 @@ class Launcher:
     def _settle(self, run: Run, outcome: Outcome) -> None:
         """Decide what becomes of a run whose attempt has ended."""
         fate = replace(self._fates[run.run_dir], node=outcome.node, seconds=outcome.seconds, error=outcome.error)
-        if outcome.code == DONE:
+        if outcome.code == Exit.DONE:
             lacks = self._check(run)
             if lacks is None:
                 fate = replace(fate, state="done", score=score_of(run))
             else:
                 fate = self._failed(run, replace(fate, error=f"ended without an error, but {lacks}"))
-        elif outcome.code == REFUSED:
+        elif outcome.code == Exit.REFUSED:
             fate = replace(fate, state="refused")
-        elif outcome.lost or outcome.code in (BUSY, INTERRUPTED):
-            fate = self._lost(run, fate, busy=outcome.code == BUSY)
+        elif outcome.lost or outcome.code in (Exit.BUSY, Exit.INTERRUPTED):
+            fate = self._lost(run, fate, busy=outcome.code == Exit.BUSY)
         else:
             fate = self._failed(run, fate)
         self._fates[run.run_dir] = fate
@@ -224,7 +235,7 @@ class Launcher:
             for handle, outcome in self._machines.wait(list(self._running), _POLL):
                 run = self._running.pop(handle)
                 fate = self._fates[run.run_dir]
-                ended = outcome.code == DONE and self._check(run) is None
+                ended = outcome.code == Exit.DONE and self._check(run) is None
                 self._fates[run.run_dir] = replace(
                     fate, state="done" if ended else "interrupted", seconds=outcome.seconds
                 )

@@ -44,7 +44,7 @@ def test_no_more_than_max_concurrent_run_at_once(machines: Fleet, tmp_path: Path
 
 def test_a_failed_run_is_tried_again_with_growing_waits_and_stays_visible(machines: Fleet, tmp_path: Path) -> None:
     def body(run: Run) -> str:
-        return "print('failed at step 1/2: no luck'); sys.exit(1)" if run.method == "bad" else ""
+        return "leave(1, 'failed at step 1/2: no luck')" if run.method == "bad" else ""
 
     code, out, store = launch(sweep(tmp_path, ["bad", "good"], 1), machines, body, retries=2, backoff=0.4)
     assert code == 1
@@ -64,7 +64,7 @@ def test_a_failed_run_is_tried_again_with_growing_waits_and_stays_visible(machin
 
 def test_a_refused_run_is_not_tried_again_and_others_go_on(machines: Fleet, tmp_path: Path) -> None:
     def body(run: Run) -> str:
-        return "print('error: record is full'); sys.exit(2)" if run.method == "bad" else ""
+        return "leave(2, 'record is full')" if run.method == "bad" else ""
 
     code, out, _ = launch(sweep(tmp_path, ["bad", "good"], 2), machines, body, retries=3)
     assert code == 1
