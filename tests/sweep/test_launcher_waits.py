@@ -22,7 +22,7 @@ from tests.sweep.stubs import attempts, check, command, launch, starts, sweep
 def test_a_run_whose_record_is_in_use_waits_for_it_without_failing(machines: Fleet, tmp_path: Path) -> None:
     body = """
 if open(os.path.join(folder, "journal")).read().count("start") < 3:
-    print("error: run record x is in use by process 4 on gone"); sys.exit(3)
+    leave(3, "run record x is in use by process 4 on gone")
 """
     code, out, store = launch(sweep(tmp_path, ["a"], 1), machines, body, retries=0, lost_retries=2, backoff=0.3)
     assert code == 0

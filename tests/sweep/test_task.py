@@ -76,8 +76,8 @@ def test_a_reason_that_nobody_asked_for_or_that_finds_no_room_changes_nothing(tm
 
 def test_the_exit_codes_are_those_of_the_documented_command() -> None:
     assert run.__doc__ is not None
-    said = "Exit codes: 0 done, 1 training failed, 2 the configuration is refused, 3 the record is in use, 130 interrupted."
-    assert said in run.__doc__
+    said = "0 done, 1 training failed, 2 the configuration is refused, 3 the record is in use, 130 interrupted."
+    assert f"Exit codes: {said}" in run.__doc__
     assert [int(code) for code in Exit] == [0, 1, 2, 3, 130]
 
 
