@@ -23,8 +23,9 @@ from dataflex_rl.record import (
     update_status,
     write_evaluation,
 )
-from dataflex_rl.record.claim import join_claim
+from dataflex_rl.record.files import guarded
 from dataflex_rl.record.metrics import cut_trace
+from dataflex_rl.record.owner import join
 
 
 class Logbook:
@@ -46,7 +47,7 @@ class Logbook:
         self._steps = steps
         if self._record is None:
             return
-        join_claim(self._record)
+        join(self._record)
         if self._evaluates:
             self._steps = step
             update_status(self._record, step=step)
@@ -82,7 +83,7 @@ class Logbook:
         """Append one line per response, the decisions of a step."""
         if self._record is None or not rows:
             return
-        with self._record.trace.open("a", encoding="utf-8") as file:
+        with guarded(self._record.trace), self._record.trace.open("a", encoding="utf-8") as file:
             file.write("".join(json.dumps({"step": step, **row}) + "\n" for row in rows))
 
     def digest(self, step: int, digest: Mapping[str, Any]) -> None:

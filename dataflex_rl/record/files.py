@@ -8,7 +8,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -48,12 +48,38 @@ def write_text(path: Path, text: str) -> None:
     write_with(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")))
 
 
+Guard = Callable[[], AbstractContextManager[None]]
+_guards: dict[Path, Guard] = {}  # folder -> the guard of the lock that this process holds on all below it
+
+
+def set_guard(folder: Path, guard: Guard | None) -> None:
+    """Have every write below a folder happen inside a guard, which raises where the folder is no longer ours."""
+    if guard is None:
+        _guards.pop(folder.absolute(), None)
+    else:
+        _guards[folder.absolute()] = guard
+
+
+@contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Write a file inside the guard of its folder, if this process holds one."""
+    guard = next((_guards[folder] for folder in path.absolute().parents if folder in _guards), None)
+    with guard() if guard is not None else nullcontext():
+        yield
+
+
 def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Replace a file in one step with what `write` puts into it, on the disk when this returns.
 
     Raises:
-        RecordError: the disk is full, the folder missing or not writable; the old file is left as it was.
+        RecordError: the disk is full, the folder missing or not writable, or another process has taken the record over;
+            the old file is left as it was.
     """
+    with guarded(path):
+        _write_with(path, write)
+
+
+def _write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from dataflex_rl.record.files import RecordError, read_bytes, write_with
+from dataflex_rl.record.files import RecordError, guarded, read_bytes, write_with
 from dataflex_rl.record.paths import RunRecord
 
 
 class MetricsLog:
-    """The writer of metrics.jsonl. One at a time (see claim); cut_metrics comes before it, not during it."""
+    """The writer of metrics.jsonl. One at a time (see owner); cut_metrics comes before it, not during it."""
 
     def __init__(self, record: RunRecord) -> None:
         """Continue after the last whole line; cut off a part of a line left by a kill."""
@@ -45,7 +45,9 @@ class MetricsLog:
                 f"run record: {self._path}: step {step} cannot follow step {self.last_step}; "
                 f"wanted {self.last_step + 1} (steps are neither skipped, repeated nor reordered)"
             )
-        self._append(metrics_line(step, data))
+        line = metrics_line(step, data)
+        with guarded(self._path):
+            self._append(line)
         self.last_step = step
 
     def _append(self, line: str) -> None:

@@ -19,7 +19,7 @@ from dataflex_rl.host.task import Job, Outcome, passed_on
 from dataflex_rl.record import Status
 from dataflex_rl.runtime.outcome import Exit
 from dataflex_rl.sweep.interrupt import Interrupt
-from dataflex_rl.sweep.lock import Lock
+from dataflex_rl.sweep.lock import SweepLock
 from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
@@ -86,7 +86,7 @@ class Launcher:
         """How the runs of this sweep fare, by run directory."""
         return dict(self._fates)
 
-    def launch(self, lock: Lock, interrupt: Interrupt) -> int:
+    def launch(self, lock: SweepLock, interrupt: Interrupt) -> int:
         """Run what is not done; return 0 if all are done in the end, 1 if some are not, 130 if it was told to stop.
 
         `interrupt` must be deferred: it is looked at between two moves.
@@ -111,7 +111,7 @@ class Launcher:
         """Return where the sweep stands."""
         return overview(self._plain, self._fates, self._statuses, slots=self._slots, now=time.time())
 
-    def _loop(self, lock: Lock, interrupt: Interrupt) -> Stop | None:
+    def _loop(self, lock: SweepLock, interrupt: Interrupt) -> Stop | None:
         """Start and collect runs until none is left; return why it stopped before, None if it did not."""
         while True:
             if interrupt.asked:

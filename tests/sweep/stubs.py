@@ -22,8 +22,8 @@ from dataflex_rl.sweep.view import View
 HOLD = """
 import sys, time
 from pathlib import Path
-from dataflex_rl.sweep.lock import take
-take(Path(sys.argv[1]))
+from dataflex_rl.sweep.lock import acquire
+held = acquire(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(600)
 """

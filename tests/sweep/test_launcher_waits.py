@@ -36,23 +36,22 @@ if open(os.path.join(folder, "journal")).read().count("start") < 3:
     assert waits[1] >= 0.6
 
 
-def test_a_lost_run_is_done_by_another_process_though_its_claim_says_another_machine(
+def test_a_lost_run_is_done_by_another_process_though_its_lock_says_another_machine(
     machines: Fleet, tmp_path: Path
 ) -> None:
-    """The run claims its record as one elsewhere does and dies with its worker; the next one watches and takes it."""
+    """The run locks its record as one elsewhere does and dies with its worker; the next one watches and takes it."""
     body = f"""
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
-from dataflex_rl.record import RunRecord, locks
-claims = sys.modules["dataflex_rl.record.claim"]
-locks.SILENT = 1.0
+from dataflex_rl.record import RunRecord, lock, lockfile, owner
+lock.SILENT = 1.0
 if not os.path.exists(os.path.join(folder, "first")):
-    locks.place = claims.place = lambda: "a machine that will be gone"
-    claims.take(RunRecord(Path(folder, name)))
+    lockfile.host_id = lock.host_id = lambda: "a machine that will be gone"
+    owner.acquire(RunRecord(Path(folder, name)))
     open(os.path.join(folder, "first"), "w").close()
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
-claims.take(RunRecord(Path(folder, name)))
+owner.acquire(RunRecord(Path(folder, name)))
 """
     code, out, store = launch(sweep(tmp_path, ["a"], 1), machines, body, retries=0, lost_retries=1)
     assert code == 0, out
