@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.errors import AnalysisError
+from dataflex_rl.record.pairs import CONTROLS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +19,8 @@ class Family:
     methods: tuple[str, ...] | None = None
 
 
-SELECT_REWEIGHT = Family(name="select_reweight", controls=("uniform", "baseline"))
-MIXERS = Family(name="mixers", controls=("static",), methods=("reward_gap", "dump_ucb", "tscl"))
+SELECT_REWEIGHT = Family(name="select_reweight", controls=(CONTROLS["policy"], "baseline"))
+MIXERS = Family(name="mixers", controls=(CONTROLS["mixer"],), methods=("reward_gap", "dump_ucb", "tscl"))
 
 
 @dataclass(frozen=True, kw_only=True)

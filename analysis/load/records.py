@@ -12,6 +12,7 @@ from typing import Any
 
 from analysis.errors import AnalysisError
 from analysis.load.frame import Broken, Run, Score
+from dataflex_rl.record.pairs import kind_of
 
 _SKIPPED = re.compile(r"\.old-\d+$")
 _PARTS = frozenset(("manifest.json", "eval.json", "status.json", "metrics.jsonl"))
@@ -176,11 +177,8 @@ def _layout(scores: tuple[Score, ...]) -> str:
 
 
 def _kind(manifest: Mapping[str, Any]) -> str | None:
-    """Read off whether the run mixes: a mixer alone is "mixer", an actuator (with or without one) is "policy"."""
-    mixer, actuator = (_component(manifest.get(k)) for k in ("mixer", "actuator"))
-    if actuator not in (None, "none"):
-        return "policy"
-    return "mixer" if mixer not in (None, "none") else None
+    """Read off what the run does to its data: "policy", "mixer" or None."""
+    return kind_of(_component(manifest.get("actuator")), _component(manifest.get("mixer")))
 
 
 def _component(value: Any) -> str | None:

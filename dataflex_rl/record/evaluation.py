@@ -143,3 +143,21 @@ def check_evaluation(record: RunRecord) -> None:
                 f"run record: {record.eval}: {name} is {json.dumps(written.get(name))}, but {record.eval_items.name} "
                 f"counts {json.dumps(counted.get(name))}"
             )
+
+
+def domain_scores(evaluation: Mapping[str, Any], phase: str) -> dict[str, float | None]:
+    """Return {domain: mean accuracy of its benchmarks, ..., "average": mean of the domains}, in 0..1.
+
+    A domain with a benchmark that was not measured has None, and so has the average then.
+    """
+    domains: dict[str, list[float | None]] = {}
+    for entry in evaluation["benchmarks"].values():
+        domains.setdefault(entry["domain"], []).append(entry[phase]["accuracy"] if phase in entry else None)
+    scores = {domain: _mean(values) for domain, values in sorted(domains.items())}
+    return {**scores, "average": _mean(list(scores.values()))}
+
+
+def _mean(values: list[float | None]) -> float | None:
+    """Return the mean, None if any value is missing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None

@@ -25,6 +25,18 @@ CARRIED_OUT = ("ray_kwargs", "transfer_queue", "dataflex.trace")  # what is trai
 FIELD = "comparability"  # the key of the manifest
 _CACHED = re.compile(r"/.*/([\w.+-]+-[0-9a-f]{16}(?:/[\w.-]+)*)")  # an entry of a cache is named by its content
 
+CONTROLS = {"policy": "uniform", "mixer": "static"}  # kind of run -> the control it is compared with
+
+
+def kind_of(actuator: str | None, mixer: str | None) -> str | None:
+    """Return what a run does to its data, from the names of its components: a key of CONTROLS; None for uniform.
+
+    A run that weighs, whether it mixes or not, is a policy; one that only mixes is a mixer (static is one).
+    """
+    if actuator not in (None, "none"):
+        return "policy"
+    return "mixer" if mixer not in (None, "none") else None
+
 
 def conditions(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return {dotted key: value} of everything in a resolved configuration that two compared runs must share.

@@ -17,13 +17,12 @@ from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RecordError
 from dataflex_rl.record.config import ABSENT
-from dataflex_rl.record.pairs import conditions, is_allowed
+from dataflex_rl.record.pairs import CONTROLS, conditions, is_allowed, kind_of
 from dataflex_rl.sweep.finished import Finished, read_finished
 from dataflex_rl.sweep.plan import Sweep
 from dataflex_rl.sweep.streams import stream_differences
 
 _READ = {**dict.fromkeys(("method", "model", "task", "regime", "mixer", "run_dir"), str), "seed": int, "steps": int}
-_CONTROLS = ("uniform", "static")
 _OF_SEED = (
     "seed", "data.seed", "actor_rollout_ref.actor.data_loader_seed", "actor_rollout_ref.rollout.seed",
     "critic.data_loader_seed",
@@ -114,7 +113,7 @@ def planned_differences(sweep: Sweep) -> list[str]:
 def _grouped(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Run]]:
     """Return the runs by model, task, regime and seed, the controls first in each."""
     groups: dict[tuple[Any, ...], list[Run]] = defaultdict(list)
-    for run in sorted(runs, key=lambda run: (*_CONTROLS, run["method"]).index(run["method"])):
+    for run in sorted(runs, key=lambda run: (*CONTROLS.values(), run["method"]).index(run["method"])):
         groups[(run["model"], run["task"], run["regime"], run["seed"])].append(run)
     return groups
 
@@ -156,19 +155,11 @@ def _disagreements(labelled: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[st
 def _without_control(members: Sequence[Run]) -> list[str]:
     """Return the controls that the runs planned at one seed are compared with, but which are not among them."""
     present, found = {run["method"] for run in members}, []
-    for control, needs in (("uniform", _acts), ("static", _only_mixes)):
-        users = [run["method"] for run in members if needs(run)]
+    for kind, control in CONTROLS.items():
+        users = [run["method"] for run in members if kind_of(run.get("actuator"), run["mixer"]) == kind]
         if users and control not in present:
             found.append(f"no run of the control {control} is planned beside {', '.join(users)}")
     return found
-
-
-def _acts(run: Run) -> bool:
-    return bool(run.get("actuator", "none") != "none")
-
-
-def _only_mixes(run: Run) -> bool:
-    return bool(run["mixer"] != "none" and not _acts(run))
 
 
 def _over_seeds(found: Sequence[Finished]) -> list[str]:

@@ -21,8 +21,8 @@ from dataflex_rl.record import (
     read_status,
     why_not_done,
 )
+from dataflex_rl.record.evaluation import domain_scores
 from dataflex_rl.record.identity import VOLATILE
-from dataflex_rl.runtime.console import domain_scores
 from dataflex_rl.sweep.overview import fate_now
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.store import Fate
