@@ -30,6 +30,7 @@ import json, sys
 from pathlib import Path
 from dataflex_rl.record import *
 from dataflex_rl.record.manifest import KEYS
+from dataflex_rl.runtime.outcome import report
 planned, full = json.loads(sys.argv[1]), sys.argv[2:]
 record, steps = RunRecord(Path(planned["run_dir"])), planned["steps"]
 items = [dict(benchmark="b", domain="d", item="1", correct=True, pred="", gold="", tokens=1, truncated=False)]
@@ -44,8 +45,7 @@ with holding(record):
             log.append(step + 1, {"dataflex/reward_all": 0.5})
     except RecordError as error:
         update_status(record, state="failed", error=str(error))
-        print(f"failed at step {step}/{steps}: {error}")
-        sys.exit(1)
+        sys.exit(report(1, f"failed at step {step}/{steps}: {error}"))
     for phase, trained in (("untrained", 0), ("trained", steps)):
         write_evaluation(record, [{**item, "phase": phase} for item in items], steps=trained)
     write_config(record, {})
