@@ -137,9 +137,9 @@ def standing_of(store: Store) -> tuple[Overview, bool, dict[str, Any]]:
     plan = store.read_plan()
     alive = launcher_alive(store.lock)
     statuses, unread = statuses_of(run["run_dir"] for run in plan["runs"])
-    fates = joined(store.read_fates(), statuses, launcher_alive=alive)
-    running = sum(fate.state == "running" for fate in fates.values())
-    found = overview(plan["runs"], fates, statuses, slots=max(running, 1), now=time.time())
+    run_states = joined(store.read_states(), statuses, launcher_alive=alive)
+    running = sum(run_state.state == "running" for run_state in run_states.values())
+    found = overview(plan["runs"], run_states, statuses, slots=max(running, 1), now=time.time())
     return replace(found, problems=(*found.problems, *unread)), alive, plan
 
 

@@ -23,9 +23,9 @@ from dataflex_rl.record import (
 )
 from dataflex_rl.record.evaluation import domain_scores
 from dataflex_rl.record.identity import VOLATILE
-from dataflex_rl.sweep.overview import fate_now
+from dataflex_rl.sweep.overview import state_now
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.store import Fate
+from dataflex_rl.sweep.store import RunState
 
 _IDENTITY = ("method", "seed", "model", "task", "regime", "steps", "host", "scorer", "actuator", "mixer")
 
@@ -80,12 +80,15 @@ def statuses_of(run_dirs: Iterable[str]) -> tuple[dict[str, Status], list[str]]:
     return found, problems
 
 
-def joined(fates: Mapping[str, Fate], statuses: Mapping[str, Status], *, launcher_alive: bool) -> dict[str, Fate]:
-    """Return the fates of all runs, joined with the statuses that are known."""
+def joined(
+    run_states: Mapping[str, RunState], statuses: Mapping[str, Status], *, launcher_alive: bool
+) -> dict[str, RunState]:
+    """Return the states of all runs, joined with the statuses that are known."""
     known = {
-        key: fate_now(fates.get(key, Fate()), status, launcher_alive=launcher_alive) for key, status in statuses.items()
+        key: state_now(run_states.get(key, RunState()), status, launcher_alive=launcher_alive)
+        for key, status in statuses.items()
     }
-    return {**fates, **known}
+    return {**run_states, **known}
 
 
 def score_of(run: Run) -> float | None:

@@ -16,7 +16,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import UnreadableError
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.lock import held
-from dataflex_rl.sweep.store import Fate, Store
+from dataflex_rl.sweep.store import RunState, Store
 from tests.record.faults import refused as refused_path
 from tests.record.faults import tree
 from tests.sweep.stubs import HOLD, sweep
@@ -27,7 +27,7 @@ def store(tmp_path: Path) -> Store:
     """The folder of a launched sweep of two runs."""
     found = Store(tmp_path / "mine", every=0.0).create()
     found.write_plan(sweep(tmp_path / "mine", ["a", "b"], 1))
-    found.write_fates({"x": Fate()})
+    found.write_states({"x": RunState()})
     return found
 
 
@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_read_is_not_called_broken(
     with refused_path(store.path / name, errno.ESTALE):
         error = refused(capsys, "status", str(store.path.parent))
         with pytest.raises(UnreadableError):
-            store.read_plan() if name == "plan.json" else store.read_fates()
+            store.read_plan() if name == "plan.json" else store.read_states()
         if name == "plan.json":
             with pytest.raises(UnreadableError):
                 store.write_plan(sweep(store.path.parent, ["c"], 1))
@@ -168,7 +168,7 @@ def test_a_run_whose_status_cannot_be_read_is_named_not_forgotten(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run_dir = store.read_plan()["runs"][0]["run_dir"]
-    store.write_fates({run_dir: Fate(state="done", seconds=5.0)})
+    store.write_states({run_dir: RunState(state="done", seconds=5.0)})
     Path(run_dir).mkdir(parents=True)
     with refused_path(Path(run_dir) / "status.json", errno.EIO):
         assert main(["status", str(store.path.parent)]) == 0

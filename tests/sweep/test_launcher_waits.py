@@ -27,8 +27,8 @@ if open(os.path.join(folder, "journal")).read().count("start") < 3:
     code, out, store = launch(sweep(tmp_path, ["a"], 1), machines, body, retries=0, lost_retries=2, backoff=0.3)
     assert code == 0
     assert "attempt 1 at m-t/a/seed_0 ended: run record x is in use by process 4 on gone; again in 0 s" in out
-    (fate,) = store.read_fates().values()
-    assert (fate.state, fate.attempts, fate.failures, fate.losses) == ("done", 3, 0, 2)
+    (run_state,) = store.read_states().values()
+    assert (run_state.state, run_state.attempts, run_state.failures, run_state.losses) == ("done", 3, 0, 2)
     lines = attempts(tmp_path)
     assert [(line["code"], line["then"]) for line in lines] == [(3, "waiting"), (3, "waiting"), (0, "done")]
     waits = [float(str(b["started"])) - float(str(a["started"])) for a, b in itertools.pairwise(lines)]
@@ -56,8 +56,8 @@ owner.acquire(RunRecord(Path(folder, name)))
     code, out, store = launch(sweep(tmp_path, ["a"], 1), machines, body, retries=0, lost_retries=1)
     assert code == 0, out
     assert "attempt 1 at m-t/a/seed_0 ended: lost: " in out
-    (fate,) = store.read_fates().values()
-    assert (fate.state, fate.attempts, fate.failures, fate.losses) == ("done", 2, 0, 1)
+    (run_state,) = store.read_states().values()
+    assert (run_state.state, run_state.attempts, run_state.failures, run_state.losses) == ("done", 2, 0, 1)
 
 
 @pytest.mark.parametrize(
