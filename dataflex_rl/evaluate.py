@@ -33,6 +33,7 @@ from dataflex_rl.data.benchmarks.rates import flags
 from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.record.evaluation import PHASES, domain_scores, read_items
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment
+from dataflex_rl.runtime.start.owner import serving
 
 _STEP = "global_step_"
 
@@ -179,12 +180,13 @@ def measure(config: DictConfig, out: Path, target: Target) -> int:
         file.unlink(missing_ok=True)
     rec.write_config(record, _resolved(evaluation_only(config, record.path, target)))
     environment = child_environment(config.host.get("env") or {})
-    process = TrainingProcess(record.path, [], environment, record.log)
-    try:
-        code = process.wait()
-    except KeyboardInterrupt:
-        process.stop()
-        return 130
+    with serving(dict(config.host.env) if config.host.name == "cpu" else None):
+        process = TrainingProcess(record.path, [], environment, record.log)
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            process.stop()
+            return 130
     result = rec.read_evaluation(record)
     if code or result is None:
         print(f"error: the evaluation ended with exit code {code}; see {record.log}", file=sys.stderr)

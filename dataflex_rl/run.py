@@ -30,10 +30,9 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RecordBusy, RecordError, RunRecord, read_status
 from dataflex_rl.runtime.outcome import Exit, report
 from dataflex_rl.runtime.processes import child_environment, interpreter
-from dataflex_rl.runtime.worker_server import serving
+from dataflex_rl.runtime.start.owner import serving
 from dataflex_rl.sweep.seeds import prepare
 
-__all__ = ["compose_and", "main", "run_one", "show_plan"]
 DRY = (False, True, "json")
 
 

@@ -78,8 +78,8 @@ def cpu_environment(arguments: Sequence[str]) -> dict[str, str] | None:
     """Return what `host=cpu` asks of the environment of its processes; None where the arguments choose another host."""
     if any(_key(argument) == "host" and argument.partition("=")[2] != "cpu" for argument in arguments):
         return None
-    host = OmegaConf.load(shipped("conf") / "host" / "cpu.yaml")
-    return {str(key): str(value) for key, value in OmegaConf.to_container(host.host.env, resolve=True).items()}
+    host = DictConfig(OmegaConf.load(shipped("conf") / "host" / "cpu.yaml")).host
+    return {str(key): str(value) for key, value in host.env.items()}
 
 
 def changed(arguments: Sequence[str]) -> list[str]:

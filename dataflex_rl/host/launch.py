@@ -44,7 +44,7 @@ def _ray(config: DictConfig) -> Iterator[None]:
     if standin is None or settings.get("address") != "local":
         yield
         return
-    from dataflex_rl.host.cpu.start.instance import private_instance
+    from dataflex_rl.runtime.start.instance import private_instance
 
     with private_instance(settings, standin) as address:
         with open_dict(config):

@@ -29,9 +29,12 @@ def validate(config: DictConfig) -> None:
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         from dataflex_rl.feed.config import parse_mixer
+        from dataflex_rl.host.hook_check import check, works_with
+        from dataflex_rl.host.hooks import HOOKS
         from dataflex_rl.host.mix_feed import check_mixer
         from dataflex_rl.host.policy_step import host_facts
 
+        check(HOOKS, works=works_with(HOOKS))
         copy = DictConfig(plain(config))
         try:
             _check_sampling(copy)

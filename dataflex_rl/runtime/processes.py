@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -22,7 +23,7 @@ import psutil
 
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _SET_PDEATHSIG = 1
-_QUIET = {
+QUIET = {
     "PYTHONUNBUFFERED": "1",
     "TOKENIZERS_PARALLELISM": "false",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the warning of Ray about a default it will change
@@ -33,6 +34,7 @@ _QUIET = {
 }
 _NOT_INHERITED = ("RAY_ADDRESS", "HYDRA_FULL_ERROR")
 _TOKEN = "DATAFLEX_RL_RUN_TOKEN"
+ENVIRONMENT = "environment.json"  # beside the stand-in: the variables of the server's forks
 STANDIN = "DATAFLEX_RL_PYTHON"  # the path of a worker server's stand-in for the interpreter
 MARKS = (_TOKEN, "DATAFLEX_RL_SWEEP_TOKEN")  # variables by which a run or a sweep finds its processes
 
@@ -43,10 +45,18 @@ def interpreter() -> str:
     return standin if standin and os.access(standin, os.X_OK) else sys.executable
 
 
+def served_environment() -> dict[str, str]:
+    """Return the variables that a process must have for the worker server to fork it; none without a server."""
+    if interpreter() == sys.executable:
+        return {}
+    values = json.loads((Path(interpreter()).parent / ENVIRONMENT).read_text())
+    return {STANDIN: interpreter(), **values}
+
+
 def child_environment(host: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a training process: ours, what the host asks for, and no way into another Ray."""
     kept = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
-    return {**_QUIET, **kept, **{str(key): str(value) for key, value in host.items()}}
+    return {**QUIET, **kept, **{str(key): str(value) for key, value in host.items()}}
 
 
 def die_with_parent() -> None:

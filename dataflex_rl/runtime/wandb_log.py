@@ -21,28 +21,13 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
+from dataflex_rl.config.wandb_mode import mode_of
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RecordError, RunRecord, read_config, read_evaluation, read_manifest, read_metrics
 
-Mode = Literal["offline", "online", "disabled"]
-MODES = ("offline", "online", "disabled")
 _POLL = 2.0  # [s] between two looks at the record
-
-
-def mode_of(block: Mapping[str, Any] | None, environment: Mapping[str, str]) -> Mode:
-    """Return the mode of the `wandb` block; where it names none: WANDB_MODE, else online with an API key, else offline.
-
-    Raises:
-        ConfigError: a mode that is none of MODES.
-    """
-    given = (block or {}).get("mode") or environment.get("WANDB_MODE")
-    mode = given or ("online" if environment.get("WANDB_API_KEY") else "offline")
-    mode = {"dryrun": "offline", "run": "online"}.get(mode, mode)
-    if mode not in MODES:
-        raise ConfigError(f"wandb.mode={mode!r}: wanted one of {', '.join(MODES)}, or null")
-    return cast(Mode, mode)
 
 
 def run_id(manifest: Mapping[str, Any]) -> str:

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from dataflex_rl import run
-from dataflex_rl.host.task import Job, child_environment, execute, passed_on
 from dataflex_rl.runtime.outcome import VARIABLE, Exit, read_reason, report
+from dataflex_rl.runtime.task import Job, child_environment, execute, passed_on
 
 FAMILY = """
 import subprocess, sys, time

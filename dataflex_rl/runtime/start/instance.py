@@ -9,23 +9,25 @@ monitor reads.
 
 from __future__ import annotations
 
+import importlib
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ray._private.authentication.authentication_token_setup import ensure_token_if_auth_enabled
+from ray._private.authentication.authentication_token_setup import (
+    enable_token_auth_by_default,
+    ensure_token_if_auth_enabled,
+)
 from ray._private.node import Node
 from ray._private.parameter import RayParams
-from ray._raylet import (
-    DASHBOARD_AGENT_LISTEN_PORT_NAME,
-    METRICS_AGENT_PORT_NAME,
-    METRICS_EXPORT_PORT_NAME,
-    persist_port,
-)
 
-_AGENT_PORTS = (METRICS_AGENT_PORT_NAME, METRICS_EXPORT_PORT_NAME, DASHBOARD_AGENT_LISTEN_PORT_NAME)
+from dataflex_rl.runtime.processes import served_environment
+
+_AGENT_PORTS = ("METRICS_AGENT_PORT_NAME", "METRICS_EXPORT_PORT_NAME", "DASHBOARD_AGENT_LISTEN_PORT_NAME")
 _NOT_IN_USE = -1
+_raylet: Any = importlib.import_module("ray._raylet")
 
 
 class SmallNode(Node):  # type: ignore[misc]
@@ -44,7 +46,7 @@ class SmallNode(Node):  # type: ignore[misc]
     def start_raylet(self, *arguments: Any, **settings: Any) -> None:
         """Start the raylet; what its dashboard agent would serve is not in use."""
         for name in _AGENT_PORTS:
-            persist_port(self._session_dir, self._node_id, name, _NOT_IN_USE)
+            _raylet.persist_port(self._session_dir, self._node_id, getattr(_raylet, name), _NOT_IN_USE)
         super().start_raylet(*arguments, **settings)
 
 
@@ -55,9 +57,11 @@ def private_instance(settings: Mapping[str, Any], python: str) -> Iterator[str]:
     settings: what `ray.init` would be given to start one (num_cpus, num_gpus, object_store_memory).
     python: what its workers are started with.
     """
+    enable_token_auth_by_default()
     ensure_token_if_auth_enabled(None, create_token_if_missing=True)
-    given = sys.executable
+    given = sys.executable, dict(os.environ)
     sys.executable = python  # Ray starts its workers with the interpreter of the process that starts the instance
+    os.environ.update(served_environment())  # and with its environment
     try:
         node = SmallNode(
             RayParams(
@@ -76,7 +80,9 @@ def private_instance(settings: Mapping[str, Any], python: str) -> Iterator[str]:
             ray_init_cluster=True,
         )
     finally:
-        sys.executable = given
+        sys.executable = given[0]
+        os.environ.clear()
+        os.environ.update(given[1])
     try:
         yield str(node.gcs_address)
     finally:

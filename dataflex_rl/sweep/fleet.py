@@ -6,8 +6,9 @@ import logging
 import math
 import os
 import socket
+import sys
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, Protocol
 
 import psutil
@@ -15,8 +16,9 @@ import ray
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.task import Job, Outcome, execute
 from dataflex_rl.runtime.outcome import Exit
+from dataflex_rl.runtime.processes import interpreter
+from dataflex_rl.runtime.task import Job, Outcome, execute
 
 _LISTENS = 10.0  # [s] in which a cluster must accept a connection
 _OBJECTS = 100 * 1024**2  # [bytes] a local instance holds outcomes only
@@ -46,10 +48,17 @@ class Fleet:
     """
 
     def __init__(self, address: str | None, *, cpus: float = 1) -> None:
+        self._instance = ExitStack()
         quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         if address is None:
             count = max(os.cpu_count() or 1, math.ceil(cpus))
-            ray.init(address="local", num_cpus=count, include_dashboard=False, object_store_memory=_OBJECTS, **quiet)
+            settings = {"num_cpus": count, "object_store_memory": _OBJECTS}
+            if interpreter() == sys.executable:
+                ray.init(address="local", include_dashboard=False, **settings, **quiet)
+            else:
+                from dataflex_rl.runtime.start.instance import private_instance
+
+                ray.init(address=self._instance.enter_context(private_instance(settings, interpreter())), **quiet)
         else:
             _check_reachable(address)
             try:
@@ -86,6 +95,7 @@ class Fleet:
     def close(self) -> None:
         """Leave the cluster; a local instance ends."""
         ray.shutdown()
+        self._instance.close()
 
 
 def _check_reachable(address: str) -> None:

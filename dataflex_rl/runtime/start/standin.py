@@ -104,10 +104,10 @@ def _follow(connection: socket.socket, pid: int, lifeline: int) -> None:
         signal.signal(number, lambda received, frame: _send(pid, received))
     message = _message(connection) or {}  # a fork says its exit code itself, so it needs no server at its end
     if "signal" in message:
-        number = message["signal"]
-        if number not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+        cause = message["signal"]
+        if cause != signal.SIGKILL:
+            signal.signal(cause, signal.SIG_DFL)
+        os.kill(os.getpid(), cause)
     os._exit(message.get("exit", 1))
 
 

@@ -10,5 +10,5 @@ the process starts cold, with equal results.
 - become     what a forked process does to be the process that was asked for
 - instance   Ray's private instance with the parts that a run uses, no others
 
-The owner's side (start, stop, one server for many runs) is `dataflex_rl.runtime.worker_server`.
+The owner's side (start, stop, one server for many runs) is `dataflex_rl.runtime.start.owner`.
 """

@@ -1,4 +1,4 @@
-"""The worker server, `python -m dataflex_rl.host.cpu.start.server FOLDER LISTENER OWNER`: imports, then forks.
+"""The worker server, `python -m dataflex_rl.runtime.start.server FOLDER LISTENER OWNER`: imports, then forks.
 
 LISTENER is the descriptor of its socket, OWNER that of a pipe that its owner holds open: when the owner ends, however
 it does, the server ends too, and so does everything it forked. A request that comes before the imports are done is
@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
-from dataflex_rl.host.cpu.start.become import Marks, Request, as_worker, become
+from dataflex_rl.runtime.start.become import Marks, Request, as_worker, become
 
 MODULES = (
     "verl.trainer.main_ppo",
@@ -43,7 +43,7 @@ OF_ONE_PROCESS = (
     "RAY_LOCAL_WORLD_SIZE", "RAY_NODE_ID", "RAY_RAYLET_PID", "RAY_TMPDIR", "RAY_USAGE_STATS_ENABLED",
 )  # fmt: skip
 JOB = "RAY_JOB_ID"
-_PATIENCE = 5.0  # [s] between asking forks to end and killing them
+_PATIENCE = 12.0  # [s] between asking forks to end and killing them
 _LENGTH = 4  # [bytes] of a request's length
 
 

@@ -8,6 +8,7 @@ server is no more than a shortcut: without it, or where it is lost, processes st
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
 import shutil
@@ -21,11 +22,11 @@ from pathlib import Path
 
 import psutil
 
-import dataflex_rl
-from dataflex_rl.runtime.processes import MARKS, STANDIN, child_environment, interpreter
+from dataflex_rl.runtime.processes import ENVIRONMENT, MARKS, QUIET, STANDIN, child_environment, interpreter
 
 SWITCH = "DATAFLEX_RL_WORKER_SERVER"  # "off": every process starts cold
 _PREFIX = "dfx-server-"
+_PATIENCE = 30.0  # [s] a server takes less to end its forks
 _ROOM = "/tmp"  # short: a socket's path may have 107 characters
 
 
@@ -39,7 +40,7 @@ def serving(host: Mapping[str, str] | None) -> Iterator[None]:
     if host is None or sys.platform != "linux" or interpreter() != sys.executable:
         yield
         return
-    server = WorkerServer(host)
+    server = WorkerServer(host, cold=os.environ.get(SWITCH) == "off")
     os.environ[STANDIN] = server.python
     try:
         yield
@@ -52,44 +53,55 @@ class WorkerServer:
     """A process that imports everything and forks; ends with this process, or with `stop`.
 
     `python` is the path of its stand-in for the interpreter, usable at once: what asks early waits for the imports.
+
+    host: environment that the host asks for its training processes. cold: start no server, so that the stand-in
+    always becomes the interpreter.
     """
 
-    def __init__(self, host: Mapping[str, str]) -> None:
+    def __init__(self, host: Mapping[str, str], *, cold: bool = False) -> None:
         _clear_dead()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_ROOM))
         path = self._folder / "socket"
-        standin = Path(dataflex_rl.__file__).parent / "host" / "cpu" / "start" / "standin.py"
+        standin = Path(__file__).with_name("standin.py")
         words = shlex.join([sys.executable, "-S", "-E", str(standin), str(path), sys.executable])
         program = self._folder / "python"
         program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         program.chmod(0o700)
         self.python = str(program)
+        environment = child_environment(host)
+        (self._folder / ENVIRONMENT).write_text(json.dumps({key: environment[key] for key in (*QUIET, *host)}))
+        self._process = None if cold else self._start(path, environment)
+
+    def _start(self, path: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         read_end, self._lifeline = os.pipe()
         with (self._folder / "log").open("wb") as log, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             listener.bind(str(path))
             listener.listen(64)
             given = [listener.fileno(), read_end]
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "dataflex_rl.host.cpu.start.server", str(self._folder), *map(str, given)],
+            process = subprocess.Popen(
+                [sys.executable, "-m", "dataflex_rl.runtime.start.server", str(self._folder), *map(str, given)],
                 pass_fds=given, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                start_new_session=True, env=child_environment(host) | dict.fromkeys(MARKS, "-" * 32) | _ray_variables(),
+                start_new_session=True, env={**environment, **dict.fromkeys(MARKS, "-" * 32), **_ray_variables()},
             )  # fmt: skip
         os.close(read_end)
+        return process
 
     @property
     def pid(self) -> int:
         """The server's process id."""
+        assert self._process is not None, "there is a server"
         return self._process.pid
 
     def stop(self) -> None:
         """End the server and what is left of its forks."""
-        os.close(self._lifeline)
-        if not (self._folder / "ready").exists():  # still importing: nobody waits for that
+        if self._process is not None:
+            os.close(self._lifeline)
+            if not (self._folder / "ready").exists():  # still importing: nobody waits for that
+                self._process.kill()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=_PATIENCE)
             self._process.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=15.0)
-        self._process.kill()
-        self._process.wait()
+            self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
