@@ -104,8 +104,9 @@ def execute(job: Job) -> Outcome:
 
 
 def _here(command: Sequence[str]) -> list[str]:
-    """Return a command with an interpreter of this machine: the launcher's stand-in is on the launcher's alone."""
-    return [command[0] if os.access(command[0], os.X_OK) else sys.executable, *command[1:]]
+    """Return `PYTHON -m ...` with an interpreter of this machine: the launcher's stand-in is on the launcher's alone."""
+    elsewhere = command[1:2] == ["-m"] and not os.access(command[0], os.X_OK)
+    return [sys.executable if elsewhere else command[0], *command[1:]]
 
 
 def child_environment(environment: Mapping[str, str], job: Job, temporary: str) -> dict[str, str]:

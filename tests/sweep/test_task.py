@@ -97,6 +97,12 @@ def test_a_command_that_cannot_start_is_a_failure(tmp_path: Path) -> None:
     assert execute(Job(command=["true"], log=log)).error == f"cannot start the run: {log}: No such file or directory"
 
 
+def test_an_interpreter_of_another_machine_is_replaced_by_this_one(tmp_path: Path) -> None:
+    command = ["/elsewhere/bin/python", "-m", "platform"]
+    assert execute(Job(command=command, log=str(tmp_path / "log"))).code == 0
+    assert (tmp_path / "log").read_text().startswith("Linux")
+
+
 @pytest.mark.parametrize("rest", ["time.sleep(600)", "sys.exit(0)"])
 def test_nothing_of_an_attempt_is_left(tmp_path: Path, rest: str) -> None:
     """The grandchild has a session of its own and ignores SIGTERM."""
