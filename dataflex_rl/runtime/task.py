@@ -104,7 +104,7 @@ def execute(job: Job) -> Outcome:
 
 
 def _here(command: Sequence[str]) -> list[str]:
-    """Return `PYTHON -m ...` with an interpreter of this machine: the launcher's stand-in is on the launcher's alone."""
+    """Return `PYTHON -m ...` with an interpreter of this machine, where the launcher's is on the launcher's alone."""
     elsewhere = command[1:2] == ["-m"] and not os.access(command[0], os.X_OK)
     return [sys.executable if elsewhere else command[0], *command[1:]]
 
