@@ -132,7 +132,7 @@ _ROLLOUT = (
     *_of(
         f"{_LOOP}.agent_loop",
         "register | called | agent_name | the seeded agent loop",
-        "AgentLoopOutput | value | | result of an agent loop",
+        "AgentLoopOutput AgentLoopMetrics | value | | result of an agent loop",
         "DictConfigWrap | called | config | arguments of an agent loop",
         "ToolListWrap | called | tools | arguments of an agent loop",
     ),
@@ -142,6 +142,30 @@ _ROLLOUT = (
         " hf_model_type | one agent loop object for all requests | 0.9.1",
         "config | value | | the run's seed",
         "rollout_config | value | | limits and the rollout server's name",
+        "continuous_token_builder | value | | renders prompts and joins responses",
+        "_cap_text_prompt_length | called | prompt_ids | prompts are cut as verl cuts them",
+    ),
+    *_of(
+        "verl.utils.tokenizer.continuous_token:ContinuousTokenBuilder",
+        "build_initial_tokens | called | messages | a prompt's tokens",
+        "merge_assistant_tokens | called | runtime_token_ids assistant_token_ids | prompt and response",
+        "align_response_metadata | called | merge_result response_mask response_logprobs assistant_logprobs"
+        " | mask and log-probs of a response",
+    ),
+    *_of(
+        f"{_LOOP.replace('agent_loop', 'reward_loop')}.reward_manager.naive",
+        "NaiveRewardManager | value | | a verifier that can be called where the responses are",
+    ),
+    *_of(
+        f"{_LOOP.replace('agent_loop', 'reward_loop')}.reward_manager.naive:NaiveRewardManager",
+        "compute_score is_async_reward_score tokenizer | value | | grades a response",
+    ),
+    *_of("verl.trainer.ppo.reward", "load_reward_manager | called | config tokenizer | the run's verifier"),
+    *_of("verl.utils.tensordict_utils", "list_of_dict_to_tensordict | called | list_of_dicts | rows of the queue"),
+    *_of(
+        "verl.workers.rollout.llm_server:LLMServerClient",
+        "_acquire_server | called | request_id | the server of a message",
+        "_release_server | called | server_id request_id | the balancer counts messages",
     ),
     *_of(f"{_LOOP}.single_turn_agent_loop", "SingleTurnAgentLoop | extended | | requests with a seed"),
     *_of(
@@ -152,10 +176,14 @@ _ROLLOUT = (
         "verl.trainer.ppo.v1.agent_loop_tq",
         "AgentLoopWorkerTQ | extended | | one agent loop object for all requests",
         "AgentLoopManagerTQ | extended | | our workers",
+        "apply_greedy_sampling_params | called | params | a response without sampling",
     ),
     *_of(
         "verl.trainer.ppo.v1.agent_loop_tq:AgentLoopWorkerTQ",
         "__ray_metadata__ | value | | the class behind the Ray actor",
+        "__init__ | overridden | | one agent loop object for all requests",
+        "_run_prompt | overridden | prompt sampling_params trajectory trace | all prompts of a call together",
+        "distillation_enabled reward_loop_worker_handles | value | | may responses be graded here?",
         "_run_agent_loop | overridden | sampling_params trajectory agent_name trace | one agent loop object",
         "_agent_loop_postprocess | called | output validate | a response goes into the queue",
         "config llm_client tokenizer processor dataset_cls tools | value | | arguments of an agent loop",
@@ -230,6 +258,7 @@ _QUEUE = (
         "KVBatchMeta | value | | a batch's keys",
         "kv_batch_get | called | keys partition_id select_fields | signals and items",
         "kv_batch_put | called | keys partition_id fields | weights",
+        "async_kv_batch_put | called | keys partition_id fields tags | responses and the states of prompts",
     ),
     *_of(
         "transfer_queue:KVBatchMeta",
@@ -246,7 +275,7 @@ FIRST = _PLATFORM  # checked before the platform is registered, which verl reads
 AT_REGISTRATION = (*_TRAINING, *_ROLLOUT, *_WORKERS, *_QUEUE)
 _INSTANCE = (
     *_of("ray._private.authentication.authentication_token_setup",
-         "ensure_token_if_auth_enabled | value | | as ray.init does first"),
+         "enable_token_auth_by_default ensure_token_if_auth_enabled | value | | as ray.init does first"),
     *_of("ray._private.parameter", "RayParams | value | | settings of a private instance"),
     *_of("ray._private.node", "Node | extended | | a private instance without what watches and shows"),
     *_of("ray._private.node:Node",

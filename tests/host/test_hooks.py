@@ -20,7 +20,8 @@ from dataflex_rl.policy import Policy
 from tests.host.test_plugin import python
 
 PACKAGE = Path(hook_check.__file__).parents[1]
-SOURCES = {path: ast.parse(path.read_text()) for path in [*PACKAGE.glob("host/**/*.py"), PACKAGE / "plugin.py"]}
+FILES = [*PACKAGE.glob("host/**/*.py"), PACKAGE / "plugin.py", PACKAGE / "runtime" / "start" / "instance.py"]
+SOURCES = {path: ast.parse(path.read_text()) for path in FILES}
 TABLE = {(hook.owner, hook.name) for hook in HOOKS}
 DIFFFILTER = {"scorer": {"name": "group_solve"}, "actuator": {"name": "difffilter"}}
 LIBRARIES = ("verl", "transfer_queue")
