@@ -10,5 +10,6 @@
 
 Shapes: S seeds, M methods, K benchmarks, D domains, R resamples, T steps, I items. No suffix = scalar.
 Scores are percent (0..100), differences are points. Missing is NaN in arrays and null in JSON; 0.0 is a score.
-This package reads files: of dataflex_rl it imports only the definitions of `record`, and nothing of verl, ray, torch.
+This package reads files. It imports nothing of verl, ray or torch, and of dataflex_rl the definitions of `record` that
+both need: what makes two runs comparable, and whether they saw the same prompts.
 """

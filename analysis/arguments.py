@@ -46,6 +46,14 @@ def parser(prog: str, description: str) -> Parser:
     )
     add("--mismatch", choices=("refuse", "flag"), default="refuse", help="a pair whose recorded prompt streams differ")
     add(
+        "--allow-differences",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY",
+        help="keys of the configuration in which the runs of a pair may differ besides the method, each with all below",
+    )
+    add(
         "--z-joint",
         type=float,
         default=3.0,
@@ -66,6 +74,7 @@ def options(parsed: argparse.Namespace) -> Options:
         control=parsed.control,
         families=tuple(parse_family(t) for t in parsed.family) or (SELECT_REWEIGHT, MIXERS),
         mismatch=parsed.mismatch,
+        allow_differences=tuple(parsed.allow_differences),
         holm=parsed.holm,
         z_joint=parsed.z_joint,
         z_single=parsed.z_single,

@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 
+LEFT_OUT = 3  # exit code: there are results, but records were left out as broken; stderr names them
+
 
 class AnalysisError(ValueError):
     """A source, name or option does not fit.

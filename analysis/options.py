@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.errors import AnalysisError
+from dataflex_rl.record.pairs import CONTROLS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +19,8 @@ class Family:
     methods: tuple[str, ...] | None = None
 
 
-SELECT_REWEIGHT = Family(name="select_reweight", controls=("uniform", "baseline"))
-MIXERS = Family(name="mixers", controls=("static",), methods=("reward_gap", "dump_ucb", "tscl"))
+SELECT_REWEIGHT = Family(name="select_reweight", controls=(CONTROLS["policy"], "baseline"))
+MIXERS = Family(name="mixers", controls=(CONTROLS["mixer"],), methods=("reward_gap", "dump_ucb", "tscl"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,7 @@ class Options:
     margin [points] of the equivalence test and of "within margin"; level of the t interval; alpha of every test;
     control: one name for all methods, or None for each family's own; mismatch: what happens to a pair whose
     recorded prompt streams differ ("refuse" leaves the pair out, "flag" keeps and names it);
+    allow_differences: keys of the configuration, each with all below it, in which the runs of a pair may differ;
     holm: the family of the Holm correction, the methods of one "block" or of all blocks together ("all");
     resamples and seed drive the bootstraps; z_joint, z_single are the thresholds of the suspect search.
     Raises AnalysisError for a value outside its range.
@@ -40,6 +42,7 @@ class Options:
     control: str | None = None
     families: tuple[Family, ...] = field(default=(SELECT_REWEIGHT, MIXERS))
     mismatch: str = "refuse"
+    allow_differences: tuple[str, ...] = ()
     holm: str = "block"
     resamples: int = 5000
     seed: int = 0

@@ -23,7 +23,8 @@ def main(argv: list[str] | None = None) -> int:
     """Print seeds needed, power curve, detectable effect and TOST power at 3, 5, 12 and 24 seeds.
 
     --json prints {"tables": {"planning": {"rows": [...], "notes": [...]}}, "curves": [...]} alone on stdout; --out
-    writes planning.md, or planning.json. Exit code 2 and one line on stderr for anything that does not fit.
+    writes planning.md, or planning.json. Exit code 2 and one line on stderr for anything that does not fit;
+    3 if there are numbers, but records were left out as broken: stderr names them.
     """
     return guarded(lambda: _run(argv))
 
@@ -45,7 +46,7 @@ def _run(argv: list[str] | None) -> int:
     if parsed.out is not None:
         arguments.write(parsed.out / ("planning.json" if parsed.json else "planning.md"), text)
     sys.stdout.write(text)
-    return 0
+    return study.exit_code()
 
 
 def _curves(study: Study, rows: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:

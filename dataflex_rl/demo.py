@@ -20,8 +20,8 @@ from rich.table import Table
 
 from dataflex_rl.config.compose import cpu_environment
 from dataflex_rl.record import RunRecord, read_evaluation, read_metrics
+from dataflex_rl.record.evaluation import domain_scores
 from dataflex_rl.run import main as run
-from dataflex_rl.runtime.console import domain_scores
 from dataflex_rl.runtime.start.owner import serving
 
 METHODS = ("uniform", "difffilter")

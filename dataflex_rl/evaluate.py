@@ -31,8 +31,7 @@ from dataflex_rl.config.schema import check_shape
 from dataflex_rl.config.sources import build_sources, check_files, place_sources, to_build
 from dataflex_rl.data.benchmarks.rates import flags
 from dataflex_rl.errors import ConfigError, unknown
-from dataflex_rl.record.evaluation import PHASES, read_items
-from dataflex_rl.runtime.console import domain_scores
+from dataflex_rl.record.evaluation import PHASES, domain_scores, read_items
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment
 from dataflex_rl.runtime.start.owner import serving
 

@@ -28,6 +28,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dataflex_rl.data.cache import is_there
 from dataflex_rl.data.catalogue import BUILT, TRAIN, VAL, data_root
 from dataflex_rl.data.tasks.folder import home
 from dataflex_rl.errors import ConfigError, unknown
@@ -234,7 +235,7 @@ def _against(name: str) -> list[Any]:
         return loaders[name]()
     _check_benchmark("against", name, "none")
     file = data_root() / name / paper12.FILE
-    if not file.is_file():
+    if not is_there(file):
         raise ConfigError(
             f"against={name}: {file} is not there; run first: python -m dataflex_rl.prepare benchmark={name}, or pass "
             "against=none to keep prompts that a benchmark also has"

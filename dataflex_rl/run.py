@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
@@ -26,7 +27,8 @@ from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import Plan, settle
 from dataflex_rl.config.sources import how_to_make
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.record import RecordBusy, RecordError
+from dataflex_rl.record import RecordBusy, RecordError, RunRecord, read_status
+from dataflex_rl.runtime.outcome import Exit, report
 from dataflex_rl.runtime.processes import child_environment, interpreter
 from dataflex_rl.runtime.start.owner import serving
 from dataflex_rl.sweep.seeds import prepare
@@ -47,11 +49,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return run_several(request)
     except (ConfigError, RecordError, OmegaConfBaseException) as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        return 3 if isinstance(error, RecordBusy) else 2
+        text = " ".join(str(error).split())
+        print(f"error: {text}", file=sys.stderr)
+        return report(Exit.BUSY if isinstance(error, RecordBusy) else Exit.REFUSED, text)
     except KeyboardInterrupt:  # before training began; from then on the attempt handles it
         print("interrupted", file=sys.stderr)
-        return 130
+        return report(Exit.INTERRUPTED, "interrupted")
 
 
 def run_one(config: DictConfig, arguments: Sequence[str] = ()) -> int:
@@ -69,7 +72,9 @@ def run_one(config: DictConfig, arguments: Sequence[str] = ()) -> int:
         print(
             f"nothing chosen: training method={plan.method} model={plan.model} task={plan.task}; --help lists choices"
         )
-    return execute(config, plan)
+    code = execute(config, plan)
+    status = read_status(RunRecord(Path(config.run_dir)))
+    return report(code, f"failed at step {status.step}/{status.steps}: {status.error}" if code == Exit.FAILED else None)
 
 
 def ask_verl(config: DictConfig) -> None:

@@ -135,7 +135,7 @@ class StreamDigest:
 
     Each stream holds its prompt count, a chained digest, and *marks*: the digest after every `every` prompts. At most
     256 marks are kept (`every` doubles), so a record stays small; two streams of different length are compared on
-    their longest common mark: exactly up to 256 prompts, to within 1/128 of the stream above.
+    their longest common mark (see `dataflex_rl.record.streams`): exactly up to 256 prompts, to within 1/128 above.
     """
 
     def __init__(self) -> None:
@@ -176,29 +176,6 @@ def _append(stream: dict[str, Any], entry: str) -> None:
     if len(stream["marks"]) > _MARKS:
         stream["every"] *= 2
         stream["marks"] = stream["marks"][1::2]
-
-
-def common_prefix(one: Mapping[str, Any], other: Mapping[str, Any]) -> tuple[int, int]:
-    """Compare two streams of `StreamDigest.state_dict` on their common prefix.
-
-    Returns:
-        (agreed, compared), in prompts: the longest common mark at which both agree, and the longest there is. The
-        prefix agrees where the two are equal; (0, 0) if one stream is empty.
-    """
-    if one["count"] == other["count"] and one["digest"] == other["digest"]:
-        return int(one["count"]), int(one["count"])
-    step = max(int(one["every"]), int(other["every"]))
-    marks = [_marks_at(stream, step) for stream in (one, other)]
-    pairs = list(zip(*marks, strict=False))  # the shorter stream ends the comparison
-    agreed = sum(a == b for a, b in pairs)  # chained: once different, different for ever
-    return agreed * step, len(pairs) * step
-
-
-def _marks_at(stream: Mapping[str, Any], step: int) -> list[str]:
-    """Return the marks of a stream at every `step` prompts; step is a multiple of its own spacing."""
-    assert step % stream["every"] == 0, f"spacings are powers of two: {stream['every']}, {step}"
-    stride = step // stream["every"]
-    return list(stream["marks"][stride - 1 :: stride])
 
 
 def dataset_fingerprint(

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from analysis.errors import AnalysisError
 from analysis.load import published, records, wandb_offline, wandb_online
-from analysis.load.frame import Run, Runs, Score, checked, describe, unconstrained
+from analysis.load.frame import Broken, Run, Runs, Score, checked, describe, unconstrained
 
-__all__ = ["Run", "Runs", "Score", "checked", "describe", "load", "unconstrained"]
+__all__ = ["Broken", "Run", "Runs", "Score", "checked", "describe", "load", "unconstrained"]
 
 
 def load(sources: Sequence[str]) -> Runs:

@@ -12,6 +12,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.errors import AnalysisError
+from dataflex_rl.record import RunRecord, read_config
+from dataflex_rl.record.pairs import FIELD, Terms
 
 COLUMNS = (
     "model",
@@ -72,9 +74,32 @@ class Run:
     curves: Mapping[str, Any] | None = None
 
     @property
+    def mixes(self) -> bool:
+        """Whether the record names a mixer: its prompts then depend on its shares."""
+        mixer = self.manifest.get("mixer")
+        name = mixer.get("name") if isinstance(mixer, dict) else mixer
+        return name not in (None, "none")
+
+    @property
+    def terms(self) -> Terms:
+        """What the record says of its conditions; its config.yaml is read where the manifest does not settle it."""
+        folder = self.path
+        entry = self.manifest.get(FIELD)
+        return Terms(
+            entry=entry if isinstance(entry, Mapping) else None,
+            config=lambda: None if folder is None else read_config(RunRecord(folder)),
+        )
+
+    @property
     def block(self) -> tuple[str, str, str | None, int | None, str]:
         """The block this run belongs to: model, task, regime, steps, evaluation."""
         return (self.model, self.task, self.regime, self.steps, self.evaluation)
+
+
+class Broken(str):
+    """The note on a record that was left out because it is broken or cannot be read; its text names it and says why."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +108,11 @@ class Runs:
 
     runs: tuple[Run, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """The notes on records that could not be used."""
+        return tuple(note for note in self.notes if isinstance(note, Broken))
 
     def frame(self) -> pd.DataFrame:
         """Give the long frame (COLUMNS), one row per run, phase and benchmark."""

@@ -6,25 +6,27 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from analysis.errors import AnalysisError
-from analysis.load.frame import Run, Score
+from analysis.load.frame import Broken, Run, Score
+from dataflex_rl.record.pairs import kind_of
 
 _SKIPPED = re.compile(r"\.old-\d+$")
 _PARTS = frozenset(("manifest.json", "eval.json", "status.json", "metrics.jsonl"))
 _NO_REGIME: tuple[Any, ...] = (None, "", {})
 
 
-def find(root: Path) -> list[Path]:
+def find(root: Path, refused: Callable[[OSError], None] | None = None) -> list[Path]:
     """List the run folders under root, root itself included, in name order: those that hold a part of a record.
 
-    Checkpoints are not searched, and records set aside (`*.old-N`) do not count.
+    Checkpoints are not searched, and records set aside (`*.old-N`) do not count. `refused` hears of each folder that
+    cannot be read.
     """
     found: list[Path] = []
-    for folder, names, files in os.walk(root):
+    for folder, names, files in os.walk(root, onerror=refused):
         if not _PARTS.isdisjoint(files):
             found.append(Path(folder))
             names.clear()
@@ -36,21 +38,24 @@ def find(root: Path) -> list[Path]:
 def load(root: Path) -> tuple[list[Run], list[str]]:
     """Read all records under root. A run that is not done, or has no trained evaluation, is left out and named.
 
-    Raises AnalysisError naming the file and key when a file breaks the record's contract.
+    So is a record that breaks its contract or cannot be read, by a note of its own kind (Broken): the others go on.
     """
     runs: list[Run] = []
     notes: list[str] = []
-    for folder in find(root):
-        why = _unfinished(folder)
-        if why:
-            notes.append(f"{folder}: left out: {why}")
-            continue
-        runs.append(read(folder))
+    for folder in find(root, lambda error: notes.append(Broken(f"{error.filename}: left out: {error.strerror}"))):
+        try:
+            why = _unfinished(folder)
+            if why:
+                notes.append(f"{folder}: left out: {why}")
+            else:
+                runs.append(read(folder))
+        except (AnalysisError, OSError) as error:
+            notes.append(Broken(f"{folder}: left out: {error}"))
     return runs, notes
 
 
 def read(folder: Path) -> Run:
-    """Read one finished record."""
+    """Read one finished record. Raises AnalysisError naming the file and key that breaks the record's contract."""
     manifest = read_json(folder / "manifest.json")
     evaluation = read_json(folder / "eval.json")
     cost = read_json(folder / "cost.json") if (folder / "cost.json").exists() else {}
@@ -172,11 +177,8 @@ def _layout(scores: tuple[Score, ...]) -> str:
 
 
 def _kind(manifest: Mapping[str, Any]) -> str | None:
-    """Read off whether the run mixes: a mixer alone is "mixer", an actuator (with or without one) is "policy"."""
-    mixer, actuator = (_component(manifest.get(k)) for k in ("mixer", "actuator"))
-    if actuator not in (None, "none"):
-        return "policy"
-    return "mixer" if mixer not in (None, "none") else None
+    """Read off what the run does to its data: "policy", "mixer" or None."""
+    return kind_of(_component(manifest.get("actuator")), _component(manifest.get("mixer")))
 
 
 def _component(value: Any) -> str | None:

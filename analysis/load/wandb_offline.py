@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AnalysisError
-from analysis.load.frame import Run
+from analysis.load.frame import Broken, Run
 from analysis.load.wandb_run import build_run
 
 _BLOCK, _HEADER, _MAGIC = 32 * 1024, 7, b":W&B"
@@ -29,19 +29,23 @@ def find(root: Path) -> list[Path]:
 def load(root: Path) -> tuple[list[Run], list[str]]:
     """Read all offline runs under root; the parts of a resumed run (same run id) are joined in name order.
 
-    Raises AnalysisError naming the file that is no W&B file or holds no usable run.
+    A run whose file is no W&B file, cannot be read or holds no usable run is left out by name (Broken).
     """
     parts: dict[str, list[Path]] = {}
     for path in find(root):
         parts.setdefault(path.stem, []).append(path)
-    runs, notes = [], []
+    runs: list[Run] = []
+    notes: list[str] = []
     for files in parts.values():
         config: dict[str, Any] = {}
         summary: dict[str, Any] = {}
         history: list[dict[str, Any]] = []
-        for path in files:
-            notes += _read(path, config, summary, history)
-        runs.append(build_run(config, summary, history, str(files[0])))
+        try:
+            for path in files:
+                notes += _read(path, config, summary, history)
+            runs.append(build_run(config, summary, history, str(files[0])))
+        except (AnalysisError, OSError) as error:
+            notes.append(Broken(f"{files[0]}: left out: {error}"))
     return runs, notes
 
 

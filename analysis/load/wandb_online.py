@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from analysis.errors import AnalysisError
-from analysis.load.frame import Run
+from analysis.load.frame import Broken, Run
 from analysis.load.wandb_run import build_run
 
 
 def load(project: str, api: Any = None) -> tuple[list[Run], list[str]]:
-    """Read every run of ENTITY/PROJECT; runs that are not finished are left out and named.
+    """Read every run of ENTITY/PROJECT; runs that are not finished, or say too little of themselves (Broken), are left
+    out and named.
 
     api: a `wandb.Api`; made here (it needs a key and the network) when None. Raises AnalysisError naming the project
-    when it cannot be reached, is empty, or holds a run that says nothing of its method, seed, model or task.
+    when it cannot be reached.
     """
     if project.count("/") != 1 or not all(project.split("/")):
         raise AnalysisError(f"source 'wandb:{project}'; wanted wandb:ENTITY/PROJECT")
@@ -24,7 +25,10 @@ def load(project: str, api: Any = None) -> tuple[list[Run], list[str]]:
         if run.state != "finished":
             notes.append(f"{source}: left out: state is {run.state!r}, not 'finished'")
             continue
-        runs.append(build_run(dict(run.config), dict(run.summary), run.scan_history(), source))
+        try:
+            runs.append(build_run(dict(run.config), dict(run.summary), run.scan_history(), source))
+        except AnalysisError as error:
+            notes.append(Broken(f"{source}: left out: {error}"))
     return runs, notes
 
 

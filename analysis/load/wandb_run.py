@@ -19,10 +19,14 @@ from analysis.benchmarks import DOMAINS, PAPER, Floats
 from analysis.errors import AnalysisError
 from analysis.load.frame import Run, Score
 from analysis.load.metrics import WANTED
+from dataflex_rl.record.pairs import FIELD
 
 _VALIDATION = re.compile(r"val-core/(.+)/acc/mean@\d+$")
 _COUNT = re.compile(r"eval/(untrained|trained)/(.+)/(correct|total)$")
-_IDENTITY = ("method", "seed", "model", "task", "steps", "regime", "prompt_stream_digest", "evaluation_digest")
+_IDENTITY = (
+    "method", "seed", "model", "task", "steps", "regime", "prompt_stream_digest", "evaluation_digest",
+    "dataset_fingerprint", FIELD,
+)  # fmt: skip
 
 
 def build_run(

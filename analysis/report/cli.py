@@ -27,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     """Write the page: python -m analysis.report --runs SOURCE --out report.html [--figures DIR].
 
     --figures also writes every figure as PNG and SVG. Exit code 2 and one line on stderr for anything that does not
-    fit.
+    fit; 3 if there is a page, but records were left out as broken: stderr names them.
     """
     return guarded(lambda: _run(argv))
 
@@ -47,7 +47,7 @@ def _run(argv: list[str] | None) -> int:
             arguments.write(parsed.figures / f"{drawn.name}.png", png(drawn.figure))
             arguments.write(parsed.figures / f"{drawn.name}.svg", standalone_svg(drawn.figure))
         sys.stdout.write(f"{parsed.figures}: {len(figures)} figures\n")
-    return 0
+    return study.exit_code()
 
 
 def build(study: Study, title: str) -> tuple[str, list[Drawn]]:

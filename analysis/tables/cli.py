@@ -18,7 +18,8 @@ def main(argv: list[str] | None = None) -> int:
     """Print or write tables: python -m analysis.tables --runs SOURCE --table NAME|all --format md|latex|csv --out DIR.
 
     --json prints {"tables": {name: {"rows": [...], "notes": [...]}}} at full precision, alone on stdout (with --out
-    it is written to tables.json as well). Exit code 2 and one line on stderr for anything that does not fit.
+    it is written to tables.json as well). Exit code 2 and one line on stderr for anything that does not fit;
+    3 if there are tables, but records were left out as broken: stderr names them.
     """
     return guarded(lambda: _run(argv))
 
@@ -47,7 +48,7 @@ def _run(argv: list[str] | None) -> int:
         sys.stdout.write(_json(tables))
     elif parsed.out is None:
         sys.stdout.write("\n".join(render(t, parsed.format) for t in tables))
-    return 0
+    return study.exit_code()
 
 
 def _json(tables: list[Table]) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 from analysis.audit import Match
 from analysis.benchmarks import Floats
 from analysis.compare import Comparison, identity
-from analysis.load.items import read_items
 from analysis.stats.items import item_difference, mcnemar_exact
 from analysis.stats.multiplicity import adjusted
 from analysis.study import Study
@@ -72,7 +71,7 @@ def _method_rows(
     control = match.control
     assert control is not None, "only matched families are compared"
     pairs = [
-        (_items(comparison, method, seed, cache, notes), _items(comparison, control, seed, cache, notes))
+        (_items(study, comparison, method, seed, cache, notes), _items(study, comparison, control, seed, cache, notes))
         for seed in comparison.audits[(match.family, method)].seeds
     ]
     pairs = [(a, b) for a, b in pairs if a and b]
@@ -118,12 +117,16 @@ def _row(a_SI: Floats, b_SI: Floats, level: float) -> Row:
 
 
 def _items(
-    comparison: Comparison, method: str, seed: int, cache: dict[tuple[str, int], Items], notes: list[str]
+    study: Study,
+    comparison: Comparison,
+    method: str,
+    seed: int,
+    cache: dict[tuple[str, int], Items],
+    notes: list[str],
 ) -> Items:
     if (method, seed) not in cache:
         run = comparison.block.runs[(method, seed)]
-        path = run.path / "eval_items.jsonl" if run.path is not None else None
-        found, said = read_items(path) if path is not None and path.exists() else ({}, [])
+        found, said = study.items(run)
         cache[(method, seed)] = found
         notes.extend(said)
     return cache[(method, seed)]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
+from dataflex_rl.data.cache import is_there
 from dataflex_rl.data.catalogue import BUILT, MODEL, TRAIN, VAL, Embedded, prepared
 from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.seeding import prompt_key
@@ -141,7 +142,7 @@ def _check_file(key: str, path: Path, column: str) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    if not path.is_file():
+    if not is_there(path):
         raise ConfigError(f"{key}={path}: no such file")
     if path.suffix != ".parquet":
         raise ConfigError(f"{key}={path}: wanted a .parquet file in verl's schema")
@@ -173,5 +174,5 @@ def check_model(config: DictConfig) -> None:
         return
     if not path.is_dir():
         raise ConfigError(f"{MODEL}={value}: no such folder")
-    if not (path / "config.json").is_file():
+    if not is_there(path / "config.json"):
         raise ConfigError(f"{MODEL}={value}: the folder has no config.json; wanted a Hugging Face causal LM")

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from typing import Any
 
 import platformdirs
 from filelock import FileLock, Timeout
+
+from dataflex_rl.errors import ConfigError
 
 
 def default_root() -> Path:
@@ -27,9 +30,23 @@ def entry_path(root: Path, kind: str, knobs: Mapping[str, Any]) -> Path:
     return root / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
+def is_there(path: Path) -> bool:
+    """Return whether a file is there.
+
+    Raises:
+        ConfigError: the system refuses to look (a stale handle, no permission): that is no reason to make it anew.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
 def is_complete(entry: Path, files: tuple[str, ...]) -> bool:
-    """Return whether the entry holds all its files."""
-    return all((entry / name).is_file() for name in files)
+    """Return whether the entry holds all its files; ConfigError as is_there."""
+    return all(is_there(entry / name) for name in files)
 
 
 def get_or_build(

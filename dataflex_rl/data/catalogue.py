@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from dataflex_rl.data.cache import default_root, entry_path, get_or_build, is_complete
+from dataflex_rl.data.cache import default_root, entry_path, get_or_build, is_complete, is_there
 from dataflex_rl.data.progress import watched
 from dataflex_rl.data.tiny.build import build, is_built, tiny_paths
 from dataflex_rl.errors import ConfigError
@@ -168,7 +168,7 @@ def prepared(name: str) -> Embedded:
     from dataflex_rl.data.tasks.card import is_whole
 
     folder = data_root() / name
-    is_task = name in _TASKS or (folder / "train.parquet").is_file()
+    is_task = name in _TASKS or is_there(folder / "train.parquet")
     files = {TRAIN: "train.parquet", VAL: "val.parquet"} if is_task else {VAL: "test.parquet"}
     places = {key: folder / file for key, file in files.items()}
 
@@ -183,7 +183,7 @@ def prepared(name: str) -> Embedded:
     sources = tuple(source for domain in domains for source in _SOURCES[domain])
     return Embedded(
         places=lambda: places,
-        ready=lambda: all(path.is_file() for path in places.values()) and is_whole(folder),
+        ready=lambda: all(is_there(path) for path in places.values()) and is_whole(folder),
         make=make,
         values=_domain_values(domains, sources) if domains else {},
     )

@@ -23,7 +23,9 @@ from dataflex_rl.record import (
     update_status,
     write_evaluation,
 )
-from dataflex_rl.record.claim import join_claim
+from dataflex_rl.record.files import guarded
+from dataflex_rl.record.metrics import cut_trace
+from dataflex_rl.record.owner import join
 
 
 class Logbook:
@@ -46,13 +48,13 @@ class Logbook:
         self._steps = steps
         if self._record is None:
             return
-        join_claim(self._record)
+        join(self._record)
         if self._evaluates:
             self._steps = step
             update_status(self._record, step=step)
             return
         cut_metrics(self._record, step)
-        _cut_trace(self._record.trace, step)
+        cut_trace(self._record, step)
         self._metrics = MetricsLog(self._record)
         update_status(self._record, step=step)
 
@@ -86,7 +88,7 @@ class Logbook:
         """Append one line per response, the decisions of a step."""
         if self._record is None or not rows:
             return
-        with self._record.trace.open("a", encoding="utf-8") as file:
+        with guarded(self._record.trace), self._record.trace.open("a", encoding="utf-8") as file:
             file.write("".join(json.dumps({"step": step, **row}) + "\n" for row in rows))
 
     def digest(self, step: int, digest: Mapping[str, Any]) -> None:
@@ -119,13 +121,3 @@ class RecordingLogger:
     def finish(self, exit_code: int = 0) -> None:
         """Close verl's backends."""
         self._tracking.finish(exit_code=exit_code)
-
-
-def _cut_trace(path: Path, step: int) -> None:
-    """Drop trace lines after a step, and a last line that a kill left in part."""
-    if not path.exists():
-        return
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0].splitlines()
-    part = path.with_suffix(".tmp")
-    part.write_text("".join(f"{line}\n" for line in whole if json.loads(line)["step"] <= step), encoding="utf-8")
-    part.replace(path)

@@ -61,7 +61,7 @@ class PolicyStep:
         """
         signals = self.read(batch)
         decision = self.policy.apply(signals, step=step)
-        if self.policy.kind != "uniform" and decision.metrics["dataflex/acting"]:
+        if self.policy.kind != "uniform" and decision.acts:
             weights = torch.nested.nested_tensor_from_jagged(decision.weight_N, signals.offset_B1)
             batch = tq.kv_batch_put(
                 keys=batch.keys,

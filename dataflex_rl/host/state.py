@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.record.files import write_with
 
 FILE = "dataflex.pt"
 SCHEMA = 1
 
 
 def save_state(folder: Path, state: dict[str, Any]) -> None:
-    """Write the state into a checkpoint folder, creating it; call before verl moves its tracker to this step."""
+    """Write the state into a checkpoint folder, creating it; call before verl moves its tracker to this step.
+
+    Raises:
+        RecordError: the disk refuses, or another process has taken the run record over.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    part = folder / f".{FILE}.tmp"
-    torch.save({"schema": SCHEMA, **state}, part)
-    os.replace(part, folder / FILE)
+    write_with(folder / FILE, lambda file: torch.save({"schema": SCHEMA, **state}, file))
 
 
 def load_state(folder: Path) -> dict[str, Any]:

@@ -113,6 +113,7 @@ class Policy:
                 keep_B=done.keep_B,
                 score_B=plan.outcome.score_B if plan.outcome else None,
                 score_N=plan.outcome.score_N if plan.outcome else None,
+                acts=acts,
                 metrics=self._metrics(batch, plan, planned, weights, acts),
                 trace=self._trace(batch, step, plan, planned, acts) if self.config.trace else (),
                 skip_update=acts and plan.skip,

@@ -19,8 +19,9 @@ class Decision:
 
     `weight_B` is each response's policy weight, `factor_N` a per-token factor on top (token-granular policies only,
     else None). `score_B` (or `score_N`) is the last link's score; both None for uniform. `keep_B` is None unless the
-    policy selects; padding and responses without tokens are never kept. `skip_update`: the host must not step the
-    optimizer on this batch.
+    policy selects; padding and responses without tokens are never kept. `acts`: the weights are the policy's
+    own; else (a warm-up, a shadow run) they are uniform's. `skip_update`: the host must not step the optimizer on this
+    batch.
     """
 
     batch: Batch
@@ -29,6 +30,7 @@ class Decision:
     keep_B: Tensor | None = None
     score_B: Tensor | None = None
     score_N: Tensor | None = None
+    acts: bool
     metrics: Mapping[str, float] = field(default_factory=dict)
     trace: Sequence[Mapping[str, Any]] = ()
     skip_update: bool = False

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from dataflex_rl.record.files import RecordError, write_text
+from dataflex_rl.record.files import RecordError, read_bytes, write_text
 from dataflex_rl.record.paths import RunRecord
 
 _WORDS = re.compile(r"[A-Za-z_/](?:[\w./ -]*[\w./-])?", re.ASCII)
@@ -49,12 +49,11 @@ def write_config(record: RunRecord, config: Mapping[str, Any]) -> None:
 
 def read_config(record: RunRecord) -> dict[str, Any] | None:
     """Return the configuration of a record, equal to what was written; None if there is none, RecordError if broken."""
-    try:
-        value = yaml.load(record.config.read_text(encoding="utf-8"), Loader=_Loader)
-    except FileNotFoundError:
+    content = read_bytes(record.config)
+    if content is None:
         return None
-    except OSError as error:
-        raise RecordError.of("read", record.config, error) from error
+    try:
+        value = yaml.load(content.decode("utf-8"), Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise RecordError(
             f"run record: {record.config} is no configuration ({' '.join(str(error).split())})"

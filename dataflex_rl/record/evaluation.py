@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dataflex_rl.record.files import RecordError, read_object, write_json, write_text
+from dataflex_rl.record.files import RecordError, read_bytes, read_object, write_json, write_text
 from dataflex_rl.record.paths import RunRecord
 
 PHASES = ("untrained", "trained")
@@ -44,13 +44,17 @@ def write_evaluation(record: RunRecord, items: Sequence[Mapping[str, Any]], *, s
         steps: how many steps the trained model was trained; 0 for the untrained one. eval.json's "steps".
 
     Raises:
-        RecordError: the untrained phase is there already (it is measured once); the trained one has other items than
-            the untrained; an item lacks a key, occurs twice or has no bool `correct`. Nothing is written then.
+        RecordError: the untrained phase is there already (it is measured once), or its items are lost; the trained one
+            has other items than the untrained; an item lacks a key, occurs twice or has no bool `correct`. Nothing is
+            written then.
     """
     phase = _check_items(record, items)
     if phase == "untrained" and has_evaluation(record, phase):
         raise RecordError(f"run record: {record.eval} has the untrained model already; it is measured once")
     others = [item for item in read_items(record) if item["phase"] != phase]
+    lost = [other for other in PHASES if other != phase and not others and has_evaluation(record, other)]
+    if lost:
+        raise RecordError(f"run record: {record.eval} has the {lost[0]} model, but {record.eval_items.name} has not")
     _check_same(record, others, items)
     merged = sorted([*others, *items], key=lambda item: PHASES.index(item["phase"]))
     lines = [json.dumps({key: item[key] for key in ITEM_KEYS}, allow_nan=False) + "\n" for item in merged]
@@ -114,14 +118,8 @@ def count_items(items: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]
 
 def read_items(record: RunRecord) -> list[dict[str, Any]]:
     """Return the per-item lines of both phases; none where the file is missing, RecordError where it is broken."""
-    try:
-        text = record.eval_items.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise RecordError.of("read", record.eval_items, error) from error
     items = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate((read_bytes(record.eval_items) or b"").splitlines(), start=1):
         try:
             items.append(json.loads(line))
         except (ValueError, RecursionError) as error:
@@ -145,3 +143,21 @@ def check_evaluation(record: RunRecord) -> None:
                 f"run record: {record.eval}: {name} is {json.dumps(written.get(name))}, but {record.eval_items.name} "
                 f"counts {json.dumps(counted.get(name))}"
             )
+
+
+def domain_scores(evaluation: Mapping[str, Any], phase: str) -> dict[str, float | None]:
+    """Return {domain: mean accuracy of its benchmarks, ..., "average": mean of the domains}, in 0..1.
+
+    A domain with a benchmark that was not measured has None, and so has the average then.
+    """
+    domains: dict[str, list[float | None]] = {}
+    for entry in evaluation["benchmarks"].values():
+        domains.setdefault(entry["domain"], []).append(entry[phase]["accuracy"] if phase in entry else None)
+    scores = {domain: _mean(values) for domain, values in sorted(domains.items())}
+    return {**scores, "average": _mean(list(scores.values()))}
+
+
+def _mean(values: list[float | None]) -> float | None:
+    """Return the mean, None if any value is missing."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None

@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dataflex_rl.errors import ConfigError
 
@@ -22,6 +25,14 @@ class RecordError(RuntimeError):
         return cls(f"run record: cannot {action} {path}: {error.strerror or error} ({name})")
 
 
+class UnreadableError(RecordError):
+    """The system refused to read (a stale handle, no permission, ...): nothing is known of what is there.
+
+    A file that is missing is None where it may be, and one that was read and does not hold what it must is a plain
+    RecordError. Nobody may delete, cut or overwrite anything on the strength of this error.
+    """
+
+
 def write_json(path: Path, value: Any) -> None:
     """Replace a JSON file in one step: a reader or a kill sees the old file or the new one, never a part.
 
@@ -34,12 +45,47 @@ def write_json(path: Path, value: Any) -> None:
 
 def write_text(path: Path, text: str) -> None:
     """Replace a text file in one step, on the disk when this returns. Errors as write_json."""
+    write_with(path, lambda file: file.write(text.encode("utf-8", "surrogatepass")))
+
+
+Guard = Callable[[], AbstractContextManager[None]]
+_guards: dict[Path, Guard] = {}  # folder -> the guard of the lock that this process holds on all below it
+
+
+def set_guard(folder: Path, guard: Guard | None) -> None:
+    """Have every write below a folder happen inside a guard, which raises where the folder is no longer ours."""
+    if guard is None:
+        _guards.pop(folder.absolute(), None)
+    else:
+        _guards[folder.absolute()] = guard
+
+
+@contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Write a file inside the guard of its folder, if this process holds one."""
+    guard = next((_guards[folder] for folder in path.absolute().parents if folder in _guards), None)
+    with guard() if guard is not None else nullcontext():
+        yield
+
+
+def write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Replace a file in one step with what `write` puts into it, on the disk when this returns.
+
+    Raises:
+        RecordError: the disk is full, the folder missing or not writable, or another process has taken the record over;
+            the old file is left as it was.
+    """
+    with guarded(path):
+        _write_with(path, write)
+
+
+def _write_with(path: Path, write: Callable[[BinaryIO], object]) -> None:
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         temporary = Path(name)
         with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", "surrogatepass"))
+            write(file)
             file.flush()
             os.fchmod(file.fileno(), 0o644)
             os.fsync(file.fileno())
@@ -60,24 +106,60 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what the system refuses inside into an UnreadableError; FileNotFoundError passes, for it is an answer."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise UnreadableError.of("read", path, error) from error
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """Return what a file holds, None if there is no such file; UnreadableError if the system refuses."""
+    try:
+        with reading(path):
+            return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def size_of(path: Path) -> int | None:
+    """Return the size of a file [bytes], None if there is no such file; UnreadableError if the system refuses."""
+    try:
+        with reading(path):
+            found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names in a folder, sorted; none without one. UnreadableError if the system refuses."""
+    try:
+        with reading(folder):
+            return sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+
+
 def read_json(path: Path) -> Any:
     """Return what a JSON file holds, or None if there is no such file.
 
     Raises:
-        RecordError: it cannot be read or is no JSON.
+        UnreadableError: the system refuses; RecordError: it is no JSON.
     """
+    content = read_bytes(path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise RecordError.of("read", path, error) from error
+        return None if content is None else json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise RecordError(f"run record: {path} is no JSON ({error})") from error
 
 
 def read_object(path: Path) -> dict[str, Any] | None:
-    """Return the JSON object a file holds, or None if there is no such file; RecordError if it holds anything else."""
+    """Return the JSON object of a file, None if there is none; errors as read_json, or for anything but an object."""
     value = read_json(path)
     if value is not None and not isinstance(value, dict):
         raise RecordError(f"run record: {path} holds a {type(value).__name__}, wanted an object")

@@ -6,22 +6,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dataflex_rl.record.config import config_diff, config_hash, describe_diff, read_config
+from dataflex_rl.record.files import names_in, size_of
 from dataflex_rl.record.manifest import read_manifest
 from dataflex_rl.record.paths import RunRecord
+
+# keys that do not tell two runs apart: where a record lies, and how the run is carried out
+VOLATILE = (
+    "run_dir", "runs_dir", "dry_run", "force", "ray_kwargs", "trainer.default_local_dir", "trainer.logger",
+    "trainer.project_name", "trainer.experiment_name", "host.env", "transfer_queue", "wandb",
+    "actor_rollout_ref.rollout.prometheus",
+)  # fmt: skip
 
 
 def changed(record: RunRecord, config: Mapping[str, Any], ignored: Sequence[str] = ()) -> str:
     """Return on one line how a resolved configuration differs from the one a record was written with; "" if not at all.
 
-    A record in which nothing is written is nobody's. One with steps but neither configuration nor manifest belongs to
-    no configuration; with one of the two, that one decides.
+    A record in which nothing is written is nobody's. One with steps or checkpoints but neither configuration nor
+    manifest belongs to no configuration; with one of the two, that one decides.
 
     Raises:
         RecordError: config.yaml or manifest.json is broken.
     """
     old, manifest = read_config(record), read_manifest(record)
     if old is None and manifest is None:
-        return "it has steps but neither config.yaml nor manifest.json" if record.metrics.exists() else ""
+        found = size_of(record.metrics) is not None or names_in(record.checkpoints)
+        return "it has steps but neither config.yaml nor manifest.json" if found else ""
     if old is not None and (difference := config_diff(old, config, ignored)):
         return describe_diff(difference)
     fresh = config_hash(config, ignored)

@@ -15,19 +15,19 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from dataflex_rl.record.files import RecordError, write_text
+from dataflex_rl.record.files import RecordError, guarded, read_bytes, write_with
 from dataflex_rl.record.paths import RunRecord
 
 
 class MetricsLog:
-    """The writer of metrics.jsonl. One at a time (see claim); cut_metrics comes before it, not during it."""
+    """The writer of metrics.jsonl. One at a time (see owner); cut_metrics comes before it, not during it."""
 
     def __init__(self, record: RunRecord) -> None:
         """Continue after the last whole line; cut off a part of a line left by a kill."""
         self._path = record.metrics
-        lines = read_metrics(record)
-        self.last_step = lines[-1]["step"] if lines else 0
-        if self._path.exists() and not _ends_whole(self._path.read_bytes()):
+        content = read_bytes(self._path) or b""
+        self.last_step = len(parse_lines(content, record))
+        if not content.endswith(b"\n") and content:
             cut_metrics(record, self.last_step)
 
     def append(self, step: int, data: Mapping[str, Any], *, applied: bool | None = None) -> None:
@@ -47,7 +47,9 @@ class MetricsLog:
                 f"run record: {self._path}: step {step} cannot follow step {self.last_step}; "
                 f"wanted {self.last_step + 1} (steps are neither skipped, repeated nor reordered)"
             )
-        self._append(metrics_line(step, data, applied=applied))
+        line = metrics_line(step, data, applied=applied)
+        with guarded(self._path):
+            self._append(line)
         self.last_step = step
 
     def _append(self, line: str) -> None:
@@ -106,12 +108,11 @@ def read_metrics(record: RunRecord) -> list[dict[str, Any]]:
     Raises:
         RecordError: any other line is broken, or the steps are not 1, 2, 3, ...
     """
-    try:
-        content = record.metrics.read_bytes()
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise RecordError.of("read", record.metrics, error) from error
+    return parse_lines(read_bytes(record.metrics) or b"", record)
+
+
+def parse_lines(content: bytes, record: RunRecord) -> list[dict[str, Any]]:
+    """Return the whole lines of a metrics.jsonl as read_metrics does."""
     whole = content[: content.rfind(b"\n") + 1]
     return [parse_line(line, number, record) for number, line in enumerate(whole.splitlines(), start=1)]
 
@@ -134,21 +135,34 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
 
 
-def _ends_whole(content: bytes) -> bool:
-    """Say whether the file ends with a whole line."""
-    return not content or content.endswith(b"\n")
-
-
 def cut_metrics(record: RunRecord, to_step: int) -> int:
     """Drop the lines after a step, in one atomic rewrite; returns how many steps were dropped.
 
     Raises:
         RecordError: the step has no line (nothing is changed then).
     """
-    lines = read_metrics(record)
-    if not 0 <= to_step <= len(lines):
-        raise RecordError(f"run record: {record.metrics} ends at step {len(lines)}: cannot be cut to step {to_step}")
-    if record.metrics.exists():
-        kept = record.metrics.read_bytes().splitlines(keepends=True)[:to_step]
-        write_text(record.metrics, b"".join(kept).decode())
-    return len(lines) - to_step
+    content = read_bytes(record.metrics)
+    lines = len(parse_lines(content or b"", record))
+    if not 0 <= to_step <= lines:
+        raise RecordError(f"run record: {record.metrics} ends at step {lines}: cannot be cut to step {to_step}")
+    if content is not None:
+        kept = b"".join(content.splitlines(keepends=True)[:to_step])
+        write_with(record.metrics, lambda file: file.write(kept))
+    return lines - to_step
+
+
+def cut_trace(record: RunRecord, to_step: int) -> None:
+    """Drop the trace lines after a step, and a last line that a kill left in part.
+
+    Raises:
+        RecordError: a line is broken or cannot be read (nothing is changed then).
+    """
+    content = read_bytes(record.trace)
+    if content is None:
+        return
+    try:
+        lines = content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+        kept = b"".join(line for line in lines if json.loads(line)["step"] <= to_step)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RecordError(f"run record: {record.trace} has a line that is none of a step ({error})") from error
+    write_with(record.trace, lambda file: file.write(kept))

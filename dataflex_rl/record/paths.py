@@ -71,9 +71,9 @@ class RunRecord:
         return self.path / "status.json"
 
     @property
-    def claim(self) -> Path:
+    def lock(self) -> Path:
         """Which process works on the record; empty when none does."""
-        return self.path / "claim.json"
+        return self.path / "lock.json"
 
     @property
     def checkpoints(self) -> Path:

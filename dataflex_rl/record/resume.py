@@ -3,16 +3,30 @@
 A checkpoint counts if it is whole and every step up to it has its metrics line. Whole means: our marker, written last,
 names its files with their sizes, and they are all there. verl writes the checkpoint of a step before the line of that
 step, so after a kill in between the newest checkpoint has no line and the one before it is used (keep two).
+
+Nothing is cut or removed unless every marker and file was read: what the system refuses to read is an error
+(UnreadableError), not a checkpoint that is not there. What is removed is newer than the newest checkpoint that counts.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from dataflex_rl.record.evaluation import check_evaluation, has_evaluation, read_evaluation
-from dataflex_rl.record.files import RecordError, read_object, sync_folder, write_json, write_text
+from dataflex_rl.record.files import (
+    RecordError,
+    UnreadableError,
+    names_in,
+    read_bytes,
+    read_object,
+    size_of,
+    sync_folder,
+    write_json,
+    write_text,
+)
 from dataflex_rl.record.metrics import cut_metrics, read_metrics
 from dataflex_rl.record.paths import RunRecord
 from dataflex_rl.record.status import read_status
@@ -35,14 +49,17 @@ def mark_checkpoint(record: RunRecord, step: int, state: Any = None) -> None:
         RecordError: verl's data.pt or actor/ is not there.
     """
     folder = checkpoint_folder(record, step)
-    files = {
-        str(path.relative_to(folder)): path.stat().st_size
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != MARKER
-    }
+    below = sorted(Path(at, name) for at, _, names in os.walk(folder, onerror=_refuse) for name in names)
+    files = {str(path.relative_to(folder)): size_of(path) for path in below if path.name != MARKER}
     if "data.pt" not in files or not any(name.startswith("actor/") for name in files):
         raise RecordError(f"run record: checkpoint {folder} has no data.pt or no actor/; has: {', '.join(files)}")
     write_json(folder / MARKER, {"schema": 1, "step": step, "files": files, "state": state})
+
+
+def _refuse(error: OSError) -> None:
+    """Raise what os.walk would pass over: files of a folder that cannot be read would be missing in the marker."""
+    if not isinstance(error, FileNotFoundError):
+        raise UnreadableError.of("read", Path(error.filename), error) from error
 
 
 def read_state(record: RunRecord, step: int) -> Any:
@@ -56,45 +73,58 @@ def read_state(record: RunRecord, step: int) -> Any:
 
 
 def is_complete(folder: Path) -> bool:
-    """Say whether a checkpoint is whole: marked, and every file the marker names is there in its size."""
+    """Say whether a checkpoint is whole: marked, and every file the marker names is there in its size.
+
+    Raises:
+        UnreadableError: the marker or a file cannot be read, so that nobody can say.
+    """
     try:
         marker = read_object(folder / MARKER)
-    except RecordError:
+    except UnreadableError:
+        raise
+    except RecordError:  # half a marker
         return False
     if marker is None or folder.name != f"{_FOLDER}{marker.get('step')}":
         return False
-    files = {folder / name: size for name, size in marker.get("files", {}).items()}
-    return bool(files) and all(path.is_file() and path.stat().st_size == size for path, size in files.items())
+    files = marker.get("files")
+    return isinstance(files, dict) and bool(files) and all(size_of(folder / n) == size for n, size in files.items())
 
 
 def _checkpoints(record: RunRecord) -> dict[int, Path]:
     """Return the checkpoint folders by step, whole or not."""
-    found = record.checkpoints.glob(f"{_FOLDER}*")
-    return {int(path.name.removeprefix(_FOLDER)): path for path in found if path.name[len(_FOLDER) :].isdigit()}
+    names = [name for name in names_in(record.checkpoints) if name.startswith(_FOLDER)]
+    return {int(name[len(_FOLDER) :]): record.checkpoints / name for name in names if name[len(_FOLDER) :].isdigit()}
 
 
 def find_checkpoint(record: RunRecord) -> int | None:
-    """Return the step of the newest whole checkpoint that has all its metrics lines, or None; changes nothing."""
+    """Return the step of the newest whole checkpoint that has all its metrics lines, or None; changes nothing.
+
+    Raises:
+        RecordError: metrics.jsonl is broken; UnreadableError: it, a marker or a file of a checkpoint cannot be read.
+    """
     lines = len(read_metrics(record))
-    steps = [step for step, folder in _checkpoints(record).items() if step <= lines and is_complete(folder)]
-    return max(steps, default=None)
+    whole = [step for step, folder in _checkpoints(record).items() if is_complete(folder)]
+    return max((step for step in whole if step <= lines), default=None)
 
 
 def resumable_checkpoint(record: RunRecord) -> int | None:
     """Make the record ready to continue, and return the step it continues from; None: from the start.
 
-    The metrics are cut back to that step, verl's tracker file points at it, checkpoints that are newer or not whole
-    are removed. Killed in between and called again, it ends the same.
+    The metrics are cut back to that step, verl's tracker file points at it, checkpoints that are newer are removed.
+    Killed in between and called again, it ends the same.
+
+    Raises:
+        RecordError: as find_checkpoint, and nothing is changed then; or the disk refuses a change.
     """
-    step = find_checkpoint(record)
+    step, tracker = find_checkpoint(record), read_bytes(record.tracker)
+    newer = [folder for number, folder in _checkpoints(record).items() if number > (step or 0)]
     cut_metrics(record, step or 0)
     if step is None:
         record.tracker.unlink(missing_ok=True)
-    elif not record.tracker.exists() or record.tracker.read_text() != str(step):
+    elif tracker != str(step).encode():
         write_text(record.tracker, str(step))
-    for number, folder in _checkpoints(record).items():
-        if step is None or number > step or not is_complete(folder):
-            _remove(folder)
+    for folder in newer:
+        _remove(folder)
     return step
 
 
@@ -133,7 +163,7 @@ def why_not_done(record: RunRecord, steps: int) -> str | None:
     if evaluation is None or evaluation.get("steps") != steps:
         return "the trained model was evaluated after another number of steps"
     for path in (record.config, record.manifest):
-        if not path.is_file():
+        if size_of(path) is None:
             return f"{path.name} is missing"
     check_evaluation(record)
     return None

@@ -20,7 +20,7 @@ class Status:
     """The state of a run. Times are ISO 8601, UTC.
 
     `phase` says what a running one is doing (start, untrained, train, trained, ...); `error` is one line. A killed
-    process leaves `running` behind: the claim tells whether it lives.
+    process leaves `running` behind: the lock tells whether it lives.
     """
 
     state: str = "pending"

@@ -1,4 +1,4 @@
-"""One attempt at a run: claim its record, decide where to continue, train, watch, and close the record."""
+"""One attempt at a run: lock its record, decide where to continue, train, watch, and close the record."""
 
 from __future__ import annotations
 
@@ -20,20 +20,16 @@ from dataflex_rl.config.sources import FILES, MODEL, build_sources, place_source
 from dataflex_rl.data.benchmarks.limits import item_limits
 from dataflex_rl.data.benchmarks.rates import flags
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.record.claim import supervisor_alive, take
 from dataflex_rl.record.evaluation import read_items
+from dataflex_rl.record.identity import VOLATILE
+from dataflex_rl.record.owner import acquire, supervisor_alive
+from dataflex_rl.record.pairs import FIELD, comparability
 from dataflex_rl.record.status import now
 from dataflex_rl.runtime.console import Console, Phase, follow
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment, interruptible
 from dataflex_rl.runtime.untrained import remember, use_known
 from dataflex_rl.runtime.uploader import Mirror
 from dataflex_rl.seeding import dataset_fingerprint
-
-VOLATILE = (
-    "run_dir", "runs_dir", "dry_run", "force", "ray_kwargs", "trainer.default_local_dir", "trainer.logger",
-    "trainer.project_name", "trainer.experiment_name", "host.env", "transfer_queue", "wandb",
-    "actor_rollout_ref.rollout.prometheus",
-)  # fmt: skip
 
 
 def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -> int:
@@ -46,9 +42,9 @@ def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -
     """
     view = console or Console()
     record = rec.RunRecord(Path(config.run_dir))
-    with _claimed(record) as claim:
+    with _locked(record) as lock:
         if config.force:
-            claim.set_aside()
+            lock.set_aside()
         built = to_build(config)
         note_source(config)
         place_sources(config)
@@ -61,25 +57,25 @@ def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -
         attempt.open()
         if attempt.lacks_nothing():
             return attempt.close(view)
-        return attempt.train(view, claim)
+        return attempt.train(view, lock)
 
 
 @contextmanager
-def _claimed(record: rec.RunRecord) -> Iterator[Any]:
+def _locked(record: rec.RunRecord) -> Iterator[rec.RecordLock]:
     """Hold the record; where a killed run's processes are still ending, wait for them."""
     deadline = time.monotonic() + 30.0
     while True:
         try:
-            claim = take(record)
+            lock = acquire(record)
             break
         except rec.RecordBusy:
             if supervisor_alive(record) or time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
     try:
-        yield claim
+        yield lock
     finally:
-        claim.release()
+        lock.release()
 
 
 def _ignored(config: DictConfig, built: dict[str, str]) -> tuple[str, ...]:
@@ -142,6 +138,7 @@ class _Attempt:
             "regime": regime_name(self._config),
             "config_hash": rec.config_hash(resolved, _ignored(self._config, self._built)),
             "dataset_fingerprint": fingerprints[FILES[0]],
+            FIELD: comparability(resolved),
             "evaluation_digest": evaluation_digest(resolved, fingerprints[FILES[1]]),
             "git_revision": rec.git_revision(Path(__file__).parent),
             "model_path": self._built.get(MODEL, str(resolved["actor_rollout_ref"]["model"]["path"])),
@@ -153,7 +150,7 @@ class _Attempt:
             rec.has_evaluation(self._record, phase) for phase in ("untrained", "trained")
         )
 
-    def train(self, view: Console, claim: Any) -> int:
+    def train(self, view: Console, lock: rec.RecordLock) -> int:
         """Start the training process and watch it to its end."""
         rec.begin_attempt(self._record, steps=self._plan.steps, step=self._from)
         view.start(self._plan.as_dict(), from_step=self._from)
@@ -165,7 +162,7 @@ class _Attempt:
         with interruptible():
             process = TrainingProcess(self._record.path, changes, environment, self._record.log)
             try:
-                claim.add_process(process.pid)
+                lock.add_process(process.pid)
                 for event in follow(self._record, process.alive, threading.Event(), after_step=self._from):
                     view.phase(event.text) if isinstance(event, Phase) else view.step(event.line)
                 code = process.wait()

@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dataflex_rl.record.cause import cause_of
+from dataflex_rl.record.evaluation import domain_scores
 from dataflex_rl.record.files import RecordError
 from dataflex_rl.record.paths import RunRecord
 from dataflex_rl.record.status import read_status
@@ -212,24 +213,6 @@ def _number(value: float | None, digits: int = 3) -> str:
 def _percent(value: float | None) -> str:
     """Return a share in percent, "-" if there is none."""
     return "-" if value is None else f"{100 * value:.0f}%"
-
-
-def domain_scores(evaluation: Mapping[str, Any], phase: str) -> dict[str, float | None]:
-    """Return {domain: mean accuracy of its benchmarks, ..., "average": mean of the domains}, in 0..1.
-
-    A domain with a benchmark that was not measured has None, and so has the average then.
-    """
-    domains: dict[str, list[float | None]] = {}
-    for entry in evaluation["benchmarks"].values():
-        domains.setdefault(entry["domain"], []).append(entry[phase]["accuracy"] if phase in entry else None)
-    scores = {domain: _mean(values) for domain, values in sorted(domains.items())}
-    return {**scores, "average": _mean(list(scores.values()))}
-
-
-def _mean(values: list[float | None]) -> float | None:
-    """Return the mean, None if any value is missing."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
 def result_table(evaluation: Mapping[str, Any]) -> Table:

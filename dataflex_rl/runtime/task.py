@@ -25,6 +25,7 @@ from pathlib import Path
 import psutil
 
 from dataflex_rl.record.cause import cause_of
+from dataflex_rl.runtime.outcome import VARIABLE, Exit, read_reason
 from dataflex_rl.runtime.processes import die_with_parent
 
 _TOKEN = "DATAFLEX_RL_SWEEP_TOKEN"
@@ -33,8 +34,6 @@ _PASSED_ON = ("DATAFLEX_", "WANDB_", "HF_", "HUGGING_FACE_", "PYTHONPATH", "XDG_
 _TMP = "/tmp"  # short: a Ray instance puts sockets below it, whose paths may have 107 characters
 _POLL = 0.5  # [s]
 _FULL = 64 * 1024  # [bytes] a disk with less is full
-_TAIL = 512 * 1024  # [bytes] of the log's end in which a run's last words are looked for
-DONE, FAILED, REFUSED, BUSY, INTERRUPTED = 0, 1, 2, 3, 130  # exit codes of `dataflex_rl.run`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +78,7 @@ def execute(job: Job) -> Outcome:
     temporary = ""
     try:
         temporary = tempfile.mkdtemp(prefix="dfx-", dir=_TMP)
-        log = Path(job.log)
+        log, told = Path(job.log), Path(temporary, "outcome.json")
         with log.open("ab") as output:
             since = output.tell()
             process = subprocess.Popen(
@@ -88,24 +87,26 @@ def execute(job: Job) -> Outcome:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=job.folder if os.path.isdir(job.folder) else "/",
-                env=child_environment(os.environ, job, temporary) | {_TOKEN: token},
+                env=child_environment(os.environ, job, temporary) | {_TOKEN: token, VARIABLE: str(told)},
                 start_new_session=True,
                 preexec_fn=die_with_parent,
             )
-        return outcome(*_watch(process, job, token, log, since))
+        code, error = _watch(process, job, token)
+        return outcome(code, error or _reason(told, log, since, code))
     except OSError as error:
-        return outcome(FAILED, f"cannot start the run: {error.filename}: {error.strerror or error}")
+        return outcome(Exit.FAILED, f"cannot start the run: {error.filename}: {error.strerror or error}")
     except KeyboardInterrupt:  # between the start of the process and the watch over it
         with _uninterrupted():
             _end_rest(token)
-        return outcome(INTERRUPTED, "interrupted")
+        return outcome(Exit.INTERRUPTED, "interrupted")
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _here(command: Sequence[str]) -> list[str]:
-    """Return a command with an interpreter of this machine: the launcher's stand-in is on the launcher's alone."""
-    return [command[0] if os.access(command[0], os.X_OK) else sys.executable, *command[1:]]
+    """Return `PYTHON -m ...` with an interpreter of this machine, where the launcher's is on the launcher's alone."""
+    elsewhere = command[1:2] == ["-m"] and not os.access(command[0], os.X_OK)
+    return [sys.executable if elsewhere else command[0], *command[1:]]
 
 
 def child_environment(environment: Mapping[str, str], job: Job, temporary: str) -> dict[str, str]:
@@ -116,27 +117,23 @@ def child_environment(environment: Mapping[str, str], job: Job, temporary: str) 
     return {**kept, **job.environment, "RAY_TMPDIR": temporary, "TMPDIR": temporary}
 
 
-def _watch(process: subprocess.Popen[bytes], job: Job, token: str, log: Path, since: int) -> tuple[int, str | None]:
-    """Wait for the end; return exit code and cause."""
+def _watch(process: subprocess.Popen[bytes], job: Job, token: str) -> tuple[int, str | None]:
+    """Wait for the end; return the exit code, and the reason where it is known here."""
     deadline = math.inf if job.timeout is None else time.monotonic() + job.timeout
     try:
         while (code := _waited(process, min(_POLL, deadline - time.monotonic()))) is None:
             if time.monotonic() >= deadline:
                 end(process, token, job.patience)
-                return FAILED, f"took longer than launcher.timeout={job.timeout:g} s"
+                return Exit.FAILED, f"took longer than launcher.timeout={job.timeout:g} s"
     except KeyboardInterrupt:
         with _uninterrupted():
             end(process, token, job.patience)
-        return INTERRUPTED, "interrupted"
+        return Exit.INTERRUPTED, "interrupted"
     except BaseException:
         end(process, token, 0.0)
         raise
     _end_rest(token)
-    if code == DONE:
-        return code, None
-    if code < 0:
-        return code, f"killed by {_signal_name(-code)}"
-    return code, _last_words(log, since, code)
+    return code, f"killed by {_signal_name(-code)}" if code < 0 else None
 
 
 def _signal_name(number: int) -> str:
@@ -167,22 +164,14 @@ def _waited(process: subprocess.Popen[bytes], seconds: float) -> int | None:
         return None
 
 
-def _last_words(log: Path, since: int, code: int) -> str:
-    """Return the line in which a run says why it ended: its `error:` or `failed` line, else a full disk, else the log's
-    cause.
-    """
-    try:
-        with log.open("rb") as file:
-            file.seek(max(since, log.stat().st_size - _TAIL))
-            lines = file.read().decode("utf-8", "replace").splitlines()
-    except OSError:
-        lines = []
-    for line in reversed(lines):
-        if line.startswith(("error: ", "failed at step ")):
-            return line.removeprefix("error: ")[:500]
-    if shutil.disk_usage(log.parent).free < _FULL:
-        return f"exit code {code}: no space left on the disk of {log.parent}"
-    return f"exit code {code}: {cause_of(log, since)[-1]}"[:500]
+def _reason(told: Path, log: Path, since: int, code: int) -> str | None:
+    """Return why a run ended: what it left in its file, else a full disk, else the cause that its log shows."""
+    if code == Exit.DONE:
+        return None
+    reason = read_reason(told, code)
+    if reason is None and shutil.disk_usage(log.parent).free < _FULL:
+        reason = f"exit code {code}: no space left on the disk of {log.parent}"
+    return (reason or f"exit code {code}: {cause_of(log, since)[-1]}")[:500]
 
 
 def end(process: subprocess.Popen[bytes], token: str, patience: float) -> None:

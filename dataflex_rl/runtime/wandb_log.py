@@ -91,6 +91,8 @@ def log_record(record: RunRecord, *, ended: threading.Event | None = None) -> di
     if mode == "disabled":
         return result
     if mode == "offline":
+        read_evaluation(record)  # what cannot be read must not cost the copy that is there
+        read_metrics(record)
         shutil.rmtree(record.path / "wandb", ignore_errors=True)  # written anew from the record: no step twice
     import wandb
 

@@ -7,7 +7,8 @@
     python -m dataflex_rl.sweep audit smoke_cpu                      do the methods differ in nothing but the method?
 
 SWEEP: the name of a shipped sweep, a YAML file, or for the last three the folder of a launched one. plan, status and
-audit take --json. OVERRIDES: seed=, method=, new_sweep=, ray.address=, launcher.KEY=, runs_dir=, and any key of a run.
+audit take --json; audit also --allow-differences KEY ..., keys of the configuration in which the runs of a pair may
+differ. OVERRIDES: seed=, method=, new_sweep=, ray.address=, launcher.KEY=, runs_dir=, and any key of a run.
 
 Exit codes: 0 done, 1 a run failed or the audit found a difference, 2 refused, 130 interrupted or cancelled.
 """
@@ -23,6 +24,7 @@ from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.sweep.interrupt import Interrupt, interruptible
 
 COMMANDS = ("plan", "launch", "status", "cancel", "audit")
+ALLOW = "--allow-differences"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,7 +60,9 @@ def _run(command: str, arguments: list[str], interrupt: Interrupt) -> int:
     if command not in COMMANDS:
         raise unknown("command", command, COMMANDS)
     as_json = "--json" in arguments
-    rest = [argument for argument in arguments if argument != "--json"]
+    rest, allowed = allowed_differences([argument for argument in arguments if argument != "--json"])
+    if allowed and command != "audit":
+        raise ConfigError(f"{command} takes no {ALLOW}; audit does")
     if not rest or "=" in rest[0]:
         raise ConfigError(f"{command}: which sweep? wanted the name of a shipped one, a YAML file or a sweep's folder")
     name, overrides = rest[0], rest[1:]
@@ -72,7 +76,26 @@ def _run(command: str, arguments: list[str], interrupt: Interrupt) -> int:
     store = Store(commands.folder_of(name, overrides))
     if command == "status":
         return commands.show_status(store, as_json=as_json)
-    return commands.request_cancel(store) if command == "cancel" else commands.show_audit(store, as_json=as_json)
+    if command == "cancel":
+        return commands.request_cancel(store)
+    return commands.show_audit(store, as_json=as_json, allowed=allowed)
+
+
+def allowed_differences(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return (the other arguments, the keys after `--allow-differences`, up to the next option or KEY=VALUE).
+
+    Raises:
+        ConfigError: no key follows.
+    """
+    rest, allowed = list(arguments), []
+    while ALLOW in rest:
+        at = rest.index(ALLOW)
+        end = next((n for n in range(at + 1, len(rest)) if rest[n].startswith("-") or "=" in rest[n]), len(rest))
+        if end == at + 1:
+            raise ConfigError(f"{ALLOW}: wanted keys of the configuration, as actor_rollout_ref.rollout.n")
+        allowed += rest[at + 1 : end]
+        del rest[at:end]
+    return rest, allowed
 
 
 if __name__ == "__main__":

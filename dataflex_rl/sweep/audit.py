@@ -1,8 +1,8 @@
 """The pair audit: at every seed, do the methods differ in nothing but the method?
 
-Compared are the finished records of one model, task and regime at one seed: budget, dataset, evaluation, every key of
-the configuration that is neither the method's nor the place of the record, and the prompts consumed. Over the seeds,
-each method must be the same.
+Compared are the finished records of one model, task and regime at one seed: budget, dataset, evaluation, the conditions
+of the configuration (`dataflex_rl.record.pairs`) and the prompts consumed (`dataflex_rl.record.streams`). Over the
+seeds, each method must be the same. Differences that the user allows by name are notes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RecordError
 from dataflex_rl.record.config import ABSENT
-from dataflex_rl.sweep.finished import METHOD_KEYS as METHOD_KEYS
+from dataflex_rl.record.pairs import CONTROLS, conditions, is_allowed, kind_of
 from dataflex_rl.sweep.finished import Finished, read_finished
+from dataflex_rl.sweep.plan import Sweep
 from dataflex_rl.sweep.streams import stream_differences
 
 _READ = {**dict.fromkeys(("method", "model", "task", "regime", "mixer", "run_dir"), str), "seed": int, "steps": int}
-_CONTROLS = ("uniform", "static")
 _OF_SEED = (
     "seed", "data.seed", "actor_rollout_ref.actor.data_loader_seed", "actor_rollout_ref.rollout.seed",
     "critic.data_loader_seed",
@@ -62,8 +63,11 @@ class Audit:
         return {**asdict(self), "clean": self.clean, "verdict": self.verdict}
 
 
-def audit(runs: Sequence[Run]) -> Audit:
+def audit(runs: Sequence[Run], allowed: Sequence[str] = ()) -> Audit:
     """Audit the runs of a plan. Only what is finished is compared; a record that cannot be read is a difference.
+
+    Args:
+        allowed: keys in which runs may differ, dotted, each with all below it.
 
     Raises:
         ConfigError: a run of the plan lacks a key.
@@ -81,9 +85,13 @@ def audit(runs: Sequence[Run]) -> Audit:
         found, broken, missing = _read(members)
         finished[tuple(campaign)] += found
         pairs += max(len(found) - 1, 0)
-        differences += [f"{place}: {text}" for text in [*broken, *_differences(found)]]
+        apart = _disagreements((f.method, f.facts) for f in found)
+        streams = stream_differences([f.consumed for f in found])
+        refused = [text for key, text in apart.items() if not is_allowed(key, allowed)]
+        differences += [f"{place}: {text}" for text in [*broken, *refused, *streams]]
         incomplete += [f"{place}: {text}" for text in [*missing, *_without_control(members)]]
-        notes += [f"{place}: {text}" for text in _disagreements((f.method, f.notes) for f in found)]
+        notes += [f"{place}: {text} (allowed)" for key, text in apart.items() if is_allowed(key, allowed)]
+        notes += [f"{place}: {text}" for text in _disagreements((f.method, f.notes) for f in found).values()]
     for key, found in finished.items():
         differences += [f"{_name(key)}: {text}" for text in _over_seeds(found)]
         notes += [f"{_name(key)}: {text}" for text in _seeds_apart(found)]
@@ -93,10 +101,19 @@ def audit(runs: Sequence[Run]) -> Audit:
     )
 
 
+def planned_differences(sweep: Sweep) -> list[str]:
+    """Return in what the methods of a plan differ besides the method, so that no run of them would be paired."""
+    found = []
+    for (*campaign, _), runs in _grouped([asdict(run) for run in sweep.runs if run.seed == sweep.runs[0].seed]).items():
+        conditions_of = [(run["method"], conditions(plain(sweep.configs[run["run_dir"]]))) for run in runs]
+        found += [f"{_name(campaign)}: {text}" for text in _disagreements(conditions_of).values()]
+    return found
+
+
 def _grouped(runs: Sequence[Run]) -> dict[tuple[Any, ...], list[Run]]:
     """Return the runs by model, task, regime and seed, the controls first in each."""
     groups: dict[tuple[Any, ...], list[Run]] = defaultdict(list)
-    for run in sorted(runs, key=lambda run: (*_CONTROLS, run["method"]).index(run["method"])):
+    for run in sorted(runs, key=lambda run: (*CONTROLS.values(), run["method"]).index(run["method"])):
         groups[(run["model"], run["task"], run["regime"], run["seed"])].append(run)
     return groups
 
@@ -122,40 +139,27 @@ def _read(members: Sequence[Run]) -> tuple[list[Finished], list[str], list[str]]
     return finished, broken, missing
 
 
-def _differences(found: Sequence[Finished]) -> list[str]:
-    """Return what differs among the methods of one seed."""
-    return [*_disagreements((f.method, f.facts) for f in found), *stream_differences([f.consumed for f in found])]
-
-
-def _disagreements(labelled: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
-    """Return, for each key on which the labelled facts disagree, `key: value (labels), value (labels)`."""
+def _disagreements(labelled: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, str]:
+    """Return, by each key on which the labelled facts disagree, `key: value (labels), value (labels)`."""
     known = list(labelled)
-    found = []
+    found = {}
     for key in dict.fromkeys(key for _, facts in known for key in facts):
         values: dict[str, list[str]] = defaultdict(list)
         for label, facts in known:
             values[json.dumps(facts[key], sort_keys=True) if key in facts else ABSENT].append(label)
         if len(values) > 1:
-            found.append(f"{key}: " + ", ".join(f"{value} ({', '.join(who)})" for value, who in values.items()))
+            found[key] = f"{key}: " + ", ".join(f"{value} ({', '.join(who)})" for value, who in values.items())
     return found
 
 
 def _without_control(members: Sequence[Run]) -> list[str]:
     """Return the controls that the runs planned at one seed are compared with, but which are not among them."""
     present, found = {run["method"] for run in members}, []
-    for control, needs in (("uniform", _acts), ("static", _only_mixes)):
-        users = [run["method"] for run in members if needs(run)]
+    for kind, control in CONTROLS.items():
+        users = [run["method"] for run in members if kind_of(run.get("actuator"), run["mixer"]) == kind]
         if users and control not in present:
             found.append(f"no run of the control {control} is planned beside {', '.join(users)}")
     return found
-
-
-def _acts(run: Run) -> bool:
-    return bool(run.get("actuator", "none") != "none")
-
-
-def _only_mixes(run: Run) -> bool:
-    return bool(run["mixer"] != "none" and not _acts(run))
 
 
 def _over_seeds(found: Sequence[Finished]) -> list[str]:
@@ -166,7 +170,7 @@ def _over_seeds(found: Sequence[Finished]) -> list[str]:
     return [
         f"{method}: {text}"
         for method, runs in methods.items()
-        for text in _disagreements((f"seed {run.seed}", run.method_facts) for run in runs)
+        for text in _disagreements((f"seed {run.seed}", run.method_facts) for run in runs).values()
     ]
 
 
@@ -174,7 +178,8 @@ def _seeds_apart(found: Sequence[Finished]) -> list[str]:
     """Return what differs between the seeds besides the seed: each pair may be fair, their average mixes them."""
     firsts = {run.seed: run for run in reversed(found)}
     unseen = {*_OF_SEED, *(_OF_REGIME if any(run.facts["regime"] != "full" for run in found) else ())}
-    return _disagreements(
+    apart = _disagreements(
         (f"seed {seed}", {key: value for key, value in run.facts.items() if key not in unseen})
         for seed, run in sorted(firsts.items())
     )
+    return list(apart.values())

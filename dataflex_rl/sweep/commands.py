@@ -7,14 +7,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import check_writable
 from dataflex_rl.runtime.start.owner import serving
-from dataflex_rl.sweep.audit import Audit, audit
+from dataflex_rl.sweep.audit import Audit, audit, planned_differences
 from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.ledger import ledger, ledger_table
@@ -22,7 +22,7 @@ from dataflex_rl.sweep.lock import held, launcher_alive
 from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.records import joined, other_run, run_command, status_of
+from dataflex_rl.sweep.records import joined, other_run, run_command, statuses_of
 from dataflex_rl.sweep.store import FOLDER, Store
 from dataflex_rl.sweep.view import View, span
 
@@ -71,6 +71,8 @@ def launch(
         if lock.recovered:
             view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
         check_records(sweep)
+        for text in planned_differences(sweep):
+            view.event(f"warning: not the method alone differs: {text}")
         interrupt.check()
         try:
             fleet = Fleet(knobs.address, cpus=max(run.cpus for run in sweep.runs))
@@ -141,10 +143,11 @@ def standing_of(store: Store) -> tuple[Overview, bool, dict[str, Any]]:
     """Return where a launched sweep stands, whether its launcher lives, and its plan; reads each run's status only."""
     plan = store.read_plan()
     alive = launcher_alive(store.lock)
-    statuses = {run["run_dir"]: status_of(run["run_dir"]) for run in plan["runs"]}
-    fates = joined(store.read_fates(), statuses, launcher_alive=alive)
-    running = sum(fate.state == "running" for fate in fates.values())
-    return overview(plan["runs"], fates, statuses, slots=max(running, 1), now=time.time()), alive, plan
+    statuses, unread = statuses_of(run["run_dir"] for run in plan["runs"])
+    run_states = joined(store.read_states(), statuses, launcher_alive=alive)
+    running = sum(run_state.state == "running" for run_state in run_states.values())
+    found = overview(plan["runs"], run_states, statuses, slots=max(running, 1), now=time.time())
+    return replace(found, problems=(*found.problems, *unread)), alive, plan
 
 
 def show_status(store: Store, *, as_json: bool) -> int:
@@ -174,12 +177,12 @@ def request_cancel(store: Store) -> int:
     return 0
 
 
-def show_audit(store: Store, view: View | None = None, *, as_json: bool = False) -> int:
+def show_audit(store: Store, view: View | None = None, *, as_json: bool = False, allowed: Sequence[str] = ()) -> int:
     """Audit the finished runs of a launched sweep, print and keep what is found; 1 unless pairs were compared and none
     differs. At the end of a launch (it gives the view) without pairs in its plan, 1 only if a record is broken.
     """
     runs: list[Mapping[str, Any]] = store.read_plan()["runs"]
-    found, costs = audit(runs), ledger(runs)
+    found, costs = audit(runs, allowed), ledger(runs)
     store.keep("audit.json", found.as_dict())
     store.keep("ledger.json", costs)
     if as_json:

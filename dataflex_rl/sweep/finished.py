@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.config.mixing import MIX_MODE, PLAIN_MODE
 from dataflex_rl.record import (
     RecordError,
     RunRecord,
@@ -20,18 +18,12 @@ from dataflex_rl.record import (
     relevant,
     why_not_done,
 )
-from dataflex_rl.runtime.attempt import VOLATILE
+from dataflex_rl.record.pairs import CARRIED_OUT, FIELD, METHOD, comparability, conditions
+from dataflex_rl.record.streams import is_broken
 from dataflex_rl.sweep.records import contradictions
-from dataflex_rl.sweep.streams import Consumed, broken
+from dataflex_rl.sweep.streams import Consumed
 
-METHOD = ("dataflex.scorer", "dataflex.actuator", "dataflex.mixer", "dataflex.chain")  # what a method is
-NAMES = ("method_name", *(f"actor_rollout_ref.rollout.trace.{part}_name" for part in ("project", "experiment")))
-NOTED = ("ray_kwargs", "transfer_queue", "dataflex.trace")  # how a run is carried out; what is trained is the same
-_MODE = "trainer.v1.trainer_mode"
-METHOD_KEYS = (*METHOD, *NAMES, _MODE)  # what a method may set, and where its name goes
-_UNSEEN = (*(key for key in VOLATILE if key != "host.env"), *METHOD_KEYS, *NOTED)
 _SAME = ("model", "task", "regime", "seed", "steps", "host", "dataset_fingerprint", "evaluation_digest", "model_path")
-_CACHED = re.compile(r"/.*/([\w.+-]+-[0-9a-f]{16}(?:/[\w.-]+)*)")  # an entry of a cache is named by its content
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,29 +54,25 @@ def read_finished(run: Mapping[str, Any]) -> Finished | None:
     assert manifest is not None, "a done run has a manifest"
     assert config is not None, "a done run has a configuration"
     flat = relevant(config)
+    entry = manifest.get(FIELD)
+    if entry is not None and entry != comparability(config):
+        raise RecordError(f"run record: {record.config} is not what {record.manifest.name} was written with ({FIELD})")
     if wrong := contradictions(manifest, run):
         raise RecordError(wrong)
     digest, mixes = manifest["prompt_stream_digest"], run["mixer"] != "none"
-    if digest and broken(digest):
+    if digest and is_broken(digest):
         raise RecordError(f"run record: {record.manifest}: prompt_stream_digest is broken")
     return Finished(
         method=run["method"],
         seed=run["seed"],
         mixes=mixes,
-        facts=_facts(manifest, flat, mixes=mixes) | {"prompts": cost.get("prompts"), "items": _items(record)},
+        facts=conditions(config)
+        | {key: manifest.get(key) for key in _SAME}
+        | {"prompts": cost.get("prompts"), "items": _items(record)},
         method_facts=_below(flat, METHOD),
-        notes={key: manifest.get(key) for key in ("versions", "git_revision")} | _below(flat, NOTED),
+        notes={key: manifest.get(key) for key in ("versions", "git_revision")} | _below(flat, CARRIED_OUT),
         consumed=Consumed(method=run["method"], mixes=mixes, digest=digest or None),
     )
-
-
-def _facts(manifest: Mapping[str, Any], flat: Mapping[str, Any], *, mixes: bool) -> dict[str, Any]:
-    """Return what must be equal at one seed: of the configuration all but the method and the record's own place."""
-    facts = {key: _placeless(value) for key, value in relevant(flat, _UNSEEN).items()}
-    mode = flat.get(_MODE)
-    if mode != (MIX_MODE if mixes else PLAIN_MODE):  # what the method needs is no difference
-        facts[_MODE] = mode
-    return facts | {key: manifest.get(key) for key in _SAME}
 
 
 def _items(record: RunRecord) -> dict[str, int]:
@@ -97,9 +85,3 @@ def _items(record: RunRecord) -> dict[str, int]:
 def _below(flat: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     """Return the settings at these keys and below."""
     return {key: flat[key] for key in flat if any(key == name or key.startswith(f"{name}.") for name in names)}
-
-
-def _placeless(value: Any) -> Any:
-    """Return a path inside a cache without where the cache lies."""
-    found = _CACHED.fullmatch(value) if isinstance(value, str) else None
-    return found[1] if found else value

@@ -16,8 +16,9 @@ import ray
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.runtime.outcome import Exit
 from dataflex_rl.runtime.processes import interpreter
-from dataflex_rl.runtime.task import FAILED, INTERRUPTED, Job, Outcome, execute
+from dataflex_rl.runtime.task import Job, Outcome, execute
 
 _LISTENS = 10.0  # [s] in which a cluster must accept a connection
 _OBJECTS = 100 * 1024**2  # [bytes] a local instance holds outcomes only
@@ -132,10 +133,10 @@ def _outcome(handle: Any) -> Outcome:
     try:
         outcome = ray.get(handle)
     except TaskCancelledError:
-        return Outcome(code=INTERRUPTED, error="interrupted")
+        return Outcome(code=Exit.INTERRUPTED, error="interrupted")
     except RayTaskError as error:
-        return Outcome(code=FAILED, error=str(error).strip().splitlines()[-1])
+        return Outcome(code=Exit.FAILED, error=str(error).strip().splitlines()[-1])
     except RayError as error:  # the worker or its machine is gone
-        return Outcome(code=FAILED, error=f"lost: {type(error).__name__}", lost=True)
+        return Outcome(code=Exit.FAILED, error=f"lost: {type(error).__name__}", lost=True)
     assert isinstance(outcome, Outcome)
     return outcome

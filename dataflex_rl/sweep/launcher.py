@@ -10,26 +10,37 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from dataflex_rl.record import Status
+from dataflex_rl.runtime.outcome import Exit
 from dataflex_rl.runtime.processes import served_environment
-from dataflex_rl.runtime.task import BUSY, DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
+from dataflex_rl.runtime.task import Job, Outcome, passed_on
 from dataflex_rl.sweep.fleet import Machines
 from dataflex_rl.sweep.interrupt import Interrupt
-from dataflex_rl.sweep.lock import Lock
+from dataflex_rl.sweep.lock import SweepLock
 from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.records import lacking, run_command, score_of, status_of
-from dataflex_rl.sweep.store import Fate, Store
+from dataflex_rl.sweep.records import lacking, run_command, score_of, statuses_of
+from dataflex_rl.sweep.store import RunState, Store
 from dataflex_rl.sweep.view import View, span
 
 _POLL = 0.5  # [s] between two looks at what is not an ended run
 _GRACE = 3.0  # [s] beyond its patience in which a cancelled run must have ended
 _LONGEST = 600.0  # [s] a wait that doubles ends here
 _STEPS = 2.0  # [s] between two looks at the records of running runs
+
+
+class Stop(Enum):
+    """Why a launch ended before its last run, as it is said."""
+
+    INTERRUPTED = "interrupted"
+    TAKEN_OVER = "another launcher has taken the sweep over"
+    CANCELLED = "cancelled"
+    FAIL_FAST = "fail_fast: a run has failed for good"
 
 
 class Launcher:
@@ -57,62 +68,62 @@ class Launcher:
         self._environment = {**passed_on(environment), **served_environment()}
         self._command, self._check = command, check
         self._plain = [{"method": r.method, "seed": r.seed, "run_dir": r.run_dir, "steps": r.steps} for r in sweep.runs]
-        before = store.read_fates()
-        self._fates = {r.run_dir: self._start(r, before.get(r.run_dir, Fate())) for r in sweep.runs}
-        self._others = {key: fate for key, fate in before.items() if key not in self._fates}
+        before = store.read_states()
+        self._states = {r.run_dir: self._start(r, before.get(r.run_dir, RunState())) for r in sweep.runs}
+        self._others = {key: run_state for key, run_state in before.items() if key not in self._states}
         self._again: dict[str, float] = {}  # run_dir -> the monotonic time before which it is not tried again
         self._running: dict[Any, Run] = {}
         self._statuses: dict[str, Status] = {}
         self._looked = -float("inf")
         self._slots = 0
 
-    def _start(self, run: Run, before: Fate) -> Fate:
+    def _start(self, run: Run, before: RunState) -> RunState:
         """Return how a run stands before the launch: done runs are done, all others wait."""
         if self._check(run) is None:
             return replace(before, state="done", error=None, score=score_of(run))
         return replace(before, state="waiting", failures=0, losses=0, error=None, started=None)
 
     @property
-    def fates(self) -> dict[str, Fate]:
+    def run_states(self) -> dict[str, RunState]:
         """How the runs of this sweep fare, by run directory."""
-        return dict(self._fates)
+        return dict(self._states)
 
-    def launch(self, lock: Lock, interrupt: Interrupt) -> int:
+    def launch(self, lock: SweepLock, interrupt: Interrupt) -> int:
         """Run what is not done; return 0 if all are done in the end, 1 if some are not, 130 if it was told to stop.
 
         `interrupt` must be deferred: it is looked at between two moves.
         """
-        done = sum(fate.state == "done" for fate in self._fates.values())
+        done = sum(run_state.state == "done" for run_state in self._states.values())
         self._view.event(f"sweep {self._sweep.name}: {len(self._plain)} runs, {done} of them done before")
         stopped = self._loop(lock, interrupt)
         if stopped:
-            self._view.event(f"{stopped}: ending {len(self._running)} running runs")
+            self._view.event(f"{stopped.value}: ending {len(self._running)} running runs")
             self._end_running()
-        self._store.write_fates(self._all(), now=True)
+        self._store.write_states(self._all(), now=True)
         self._view.final(self.standing())
         if self._store.problem:
             self._view.event(f"the sweep's own files are incomplete: {self._store.problem}")
         if stopped:
-            self._view.event(f"{stopped.partition(':')[0]}; the same command continues the sweep")
-        if stopped and not stopped.startswith("fail_fast"):
-            return INTERRUPTED
-        return int(any(fate.state != "done" for fate in self._fates.values()))
+            self._view.event(f"{stopped.value.partition(':')[0]}; the same command continues the sweep")
+        if stopped and stopped is not Stop.FAIL_FAST:
+            return Exit.INTERRUPTED
+        return int(any(run_state.state != "done" for run_state in self._states.values()))
 
     def standing(self) -> Overview:
         """Return where the sweep stands."""
-        return overview(self._plain, self._fates, self._statuses, slots=self._slots, now=time.time())
+        return overview(self._plain, self._states, self._statuses, slots=self._slots, now=time.time())
 
-    def _loop(self, lock: Lock, interrupt: Interrupt) -> str | None:
+    def _loop(self, lock: SweepLock, interrupt: Interrupt) -> Stop | None:
         """Start and collect runs until none is left; return why it stopped before, None if it did not."""
         while True:
             if interrupt.asked:
-                return "interrupted"
+                return Stop.INTERRUPTED
             if lock.lost:
-                return "another launcher has taken the sweep over"
+                return Stop.TAKEN_OVER
             if self._store.cancel.exists():
-                return "cancelled"
+                return Stop.CANCELLED
             self._fill()
-            waiting = any(fate.state == "waiting" for fate in self._fates.values())
+            waiting = any(run_state.state == "waiting" for run_state in self._states.values())
             if not self._running and not waiting:
                 return None
             ended: Sequence[tuple[Any, Outcome]] = []
@@ -122,9 +133,9 @@ class Launcher:
                 time.sleep(_POLL)
             for handle, outcome in ended:
                 self._settle(self._running.pop(handle), outcome)
-            failed = [fate for fate in self._fates.values() if fate.state in ("failed", "refused")]
+            failed = [run_state for run_state in self._states.values() if run_state.state in ("failed", "refused")]
             if failed and self._knobs.fail_fast:
-                return "fail_fast: a run has failed for good"
+                return Stop.FAIL_FAST
             self._look()
 
     def _fill(self) -> None:
@@ -133,17 +144,19 @@ class Launcher:
         ready = [
             run
             for run in self._sweep.runs
-            if self._fates[run.run_dir].state == "waiting" and self._again.get(run.run_dir, 0.0) <= now
+            if self._states[run.run_dir].state == "waiting" and self._again.get(run.run_dir, 0.0) <= now
         ]
         if not ready:
             return
         self._slots = self._machines.slots(gpus=ready[0].gpus, cpus=ready[0].cpus)
         self._slots = min(self._slots, self._knobs.max_concurrent or self._slots)
         for run in ready[: max(self._slots - len(self._running), 0)]:
-            fate = self._fates[run.run_dir]
-            self._fates[run.run_dir] = replace(fate, state="running", attempts=fate.attempts + 1, started=time.time())
+            run_state = self._states[run.run_dir]
+            self._states[run.run_dir] = replace(
+                run_state, state="running", attempts=run_state.attempts + 1, started=time.time()
+            )
             self._running[self._machines.submit(self._job(run), gpus=run.gpus, cpus=run.cpus)] = run
-        self._store.write_fates(self._all())
+        self._store.write_states(self._all())
 
     def _job(self, run: Run) -> Job:
         return Job(
@@ -158,63 +171,63 @@ class Launcher:
 
     def _settle(self, run: Run, outcome: Outcome) -> None:
         """Decide what becomes of a run whose attempt has ended."""
-        fate = replace(self._fates[run.run_dir], node=outcome.node, seconds=outcome.seconds, error=outcome.error)
-        if outcome.code == DONE:
+        run_state = replace(self._states[run.run_dir], node=outcome.node, seconds=outcome.seconds, error=outcome.error)
+        if outcome.code == Exit.DONE:
             lacks = self._check(run)
             if lacks is None:
-                fate = replace(fate, state="done", score=score_of(run))
+                run_state = replace(run_state, state="done", score=score_of(run))
             else:
-                fate = self._failed(run, replace(fate, error=f"ended without an error, but {lacks}"))
-        elif outcome.code == REFUSED:
-            fate = replace(fate, state="refused")
-        elif outcome.lost or outcome.code in (BUSY, INTERRUPTED):
-            fate = self._lost(run, fate, busy=outcome.code == BUSY)
+                run_state = self._failed(run, replace(run_state, error=f"ended without an error, but {lacks}"))
+        elif outcome.code == Exit.REFUSED:
+            run_state = replace(run_state, state="refused")
+        elif outcome.lost or outcome.code in (Exit.BUSY, Exit.INTERRUPTED):
+            run_state = self._lost(run, run_state, busy=outcome.code == Exit.BUSY)
         else:
-            fate = self._failed(run, fate)
-        self._fates[run.run_dir] = fate
-        self._note(run, fate, outcome)
+            run_state = self._failed(run, run_state)
+        self._states[run.run_dir] = run_state
+        self._note(run, run_state, outcome)
 
-    def _failed(self, run: Run, fate: Fate) -> Fate:
-        fate = replace(fate, failures=fate.failures + 1)
-        if fate.failures > self._knobs.retries:
-            return replace(fate, state="failed")
-        self._again[run.run_dir] = time.monotonic() + self._wait(fate.failures)
-        return replace(fate, state="waiting")
+    def _failed(self, run: Run, run_state: RunState) -> RunState:
+        run_state = replace(run_state, failures=run_state.failures + 1)
+        if run_state.failures > self._knobs.retries:
+            return replace(run_state, state="failed")
+        self._again[run.run_dir] = time.monotonic() + self._wait(run_state.failures)
+        return replace(run_state, state="waiting")
 
     def _wait(self, times: int) -> float:
         """Return how long to wait before the next attempt, after so many that came to nothing. [s]"""
         longest = max(self._knobs.backoff, _LONGEST)
         return min(self._knobs.backoff * 2.0 ** min(times - 1, 100), longest)
 
-    def _lost(self, run: Run, fate: Fate, *, busy: bool) -> Fate:
-        fate = replace(fate, losses=fate.losses + 1)
-        if fate.losses > self._knobs.lost_retries:
-            return replace(fate, state="failed")
-        wait = self._wait(fate.losses) if busy else min(self._knobs.backoff, 1.0)
+    def _lost(self, run: Run, run_state: RunState, *, busy: bool) -> RunState:
+        run_state = replace(run_state, losses=run_state.losses + 1)
+        if run_state.losses > self._knobs.lost_retries:
+            return replace(run_state, state="failed")
+        wait = self._wait(run_state.losses) if busy else min(self._knobs.backoff, 1.0)
         self._again[run.run_dir] = time.monotonic() + wait
-        return replace(fate, state="waiting")
+        return replace(run_state, state="waiting")
 
-    def _note(self, run: Run, fate: Fate, outcome: Outcome) -> None:
+    def _note(self, run: Run, run_state: RunState, outcome: Outcome) -> None:
         """Record and say how an attempt ended."""
         self._store.add_attempt(
-            run=run.run_dir, attempt=fate.attempts, code=outcome.code, lost=outcome.lost, error=fate.error,
-            started=fate.started, seconds=round(outcome.seconds, 3), node=outcome.node, then=fate.state,
+            run=run.run_dir, attempt=run_state.attempts, code=outcome.code, lost=outcome.lost, error=run_state.error,
+            started=run_state.started, seconds=round(outcome.seconds, 3), node=outcome.node, then=run_state.state,
         )  # fmt: skip
-        self._store.write_fates(self._all())
-        if fate.state == "done":
+        self._store.write_states(self._all())
+        if run_state.state == "done":
             self._view.event(f"done: {run.name} in {span(outcome.seconds)}")
         else:
             wait = self._again.get(run.run_dir, 0.0) - time.monotonic()
-            then = f"again in {max(wait, 0):.0f} s" if fate.state == "waiting" else fate.state
-            self._view.event(f"attempt {fate.attempts} at {run.name} ended: {fate.error}; {then}")
+            then = f"again in {max(wait, 0):.0f} s" if run_state.state == "waiting" else run_state.state
+            self._view.event(f"attempt {run_state.attempts} at {run.name} ended: {run_state.error}; {then}")
 
     def _look(self) -> None:
         """Read the records of the running runs, now and then, and show the standing."""
         if time.monotonic() - self._looked < _STEPS:
             return
         self._looked = time.monotonic()
-        self._statuses = {run.run_dir: status_of(run.run_dir) for run in self._running.values()}
-        self._store.write_fates(self._all())
+        self._statuses, _ = statuses_of(run.run_dir for run in self._running.values())
+        self._store.write_states(self._all())
         self._view.update(self.standing())
 
     def _end_running(self) -> None:
@@ -225,13 +238,13 @@ class Launcher:
         while self._running and time.monotonic() < deadline:
             for handle, outcome in self._machines.wait(list(self._running), _POLL):
                 run = self._running.pop(handle)
-                fate = self._fates[run.run_dir]
-                ended = outcome.code == DONE and self._check(run) is None
-                self._fates[run.run_dir] = replace(
-                    fate, state="done" if ended else "interrupted", seconds=outcome.seconds
+                run_state = self._states[run.run_dir]
+                ended = outcome.code == Exit.DONE and self._check(run) is None
+                self._states[run.run_dir] = replace(
+                    run_state, state="done" if ended else "interrupted", seconds=outcome.seconds
                 )
         for run in self._running.values():
-            self._fates[run.run_dir] = replace(self._fates[run.run_dir], state="interrupted")
+            self._states[run.run_dir] = replace(self._states[run.run_dir], state="interrupted")
 
-    def _all(self) -> dict[str, Fate]:
-        return {**self._others, **self._fates}
+    def _all(self) -> dict[str, RunState]:
+        return {**self._others, **self._states}

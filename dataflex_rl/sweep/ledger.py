@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.table import Table
 
-from dataflex_rl.record import RecordError, RunRecord, read_cost
-from dataflex_rl.sweep.records import status_of
+from dataflex_rl.record import RecordError, RunRecord, Status, read_cost
+from dataflex_rl.sweep.records import statuses_of
 
 _COLUMNS = ("runs", "prompts", "generated", "trained", "dropped", "seconds", "gpu_hours")
 
@@ -22,8 +22,9 @@ def ledger(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float | Non
     of all.
     """
     costs: dict[str, list[Mapping[str, Any]]] = {run["method"]: [] for run in runs}
+    statuses, _ = statuses_of(run["run_dir"] for run in runs)
     for run in runs:
-        if status_of(run["run_dir"]).state == "done":
+        if statuses.get(run["run_dir"], Status()).state == "done":
             costs[run["method"]].append(_cost(RunRecord(Path(run["run_dir"]))))
     return {method: _sums(found) for method, found in costs.items()}
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from dataflex_rl.record import Status
-from dataflex_rl.sweep.store import Fate
+from dataflex_rl.sweep.store import RunState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,24 +47,24 @@ class Overview:
         return asdict(self)
 
 
-def fate_now(fate: Fate, status: Status, *, launcher_alive: bool) -> Fate:
+def state_now(run_state: RunState, status: Status, *, launcher_alive: bool) -> RunState:
     """Join what the launcher noted with what the record says: the record knows better what is done or running."""
     if status.state == "done":
-        return replace(fate, state="done")
-    if fate.state in ("failed", "refused"):
-        return fate
+        return replace(run_state, state="done")
+    if run_state.state in ("failed", "refused"):
+        return run_state
     if status.state == "running":
-        return replace(fate, state="running" if launcher_alive else "interrupted")
-    if fate.state == "running" and not launcher_alive:
-        return replace(fate, state="interrupted")
-    if fate.state == "waiting" and status.state in ("failed", "interrupted"):
-        return replace(fate, state="waiting" if launcher_alive else status.state, error=status.error)
-    return fate
+        return replace(run_state, state="running" if launcher_alive else "interrupted")
+    if run_state.state == "running" and not launcher_alive:
+        return replace(run_state, state="interrupted")
+    if run_state.state == "waiting" and status.state in ("failed", "interrupted"):
+        return replace(run_state, state="waiting" if launcher_alive else status.state, error=status.error)
+    return run_state
 
 
 def overview(
     runs: Sequence[Mapping[str, Any]],
-    fates: Mapping[str, Fate],
+    run_states: Mapping[str, RunState],
     statuses: Mapping[str, Status],
     *,
     slots: int,
@@ -74,19 +74,19 @@ def overview(
 
     Args:
         runs: of the plan, in order; read are method, seed, run_dir, steps.
-        fates, statuses: by run_dir; missing ones are waiting.
+        run_states, statuses: by run_dir; missing ones are waiting.
         slots: runs at once.
-        now: the time, as `Fate.started`. [s]
+        now: the time, as `RunState.started`. [s]
     """
-    left, ends = _left(runs, fates, statuses, slots=slots, now=now)
+    left, ends = _left(runs, run_states, statuses, slots=slots, now=now)
     lines = []
     for method in dict.fromkeys(run["method"] for run in runs):
         mine = [run for run in runs if run["method"] == method]
-        count = _count(mine, fates)
+        count = _count(mine, run_states)
         steps = [
-            statuses[r["run_dir"]].step for r in mine if _state(r, fates) == "running" and r["run_dir"] in statuses
+            statuses[r["run_dir"]].step for r in mine if _state(r, run_states) == "running" and r["run_dir"] in statuses
         ]
-        scores = [s for r in mine if (s := fates.get(r["run_dir"], Fate()).score) is not None]
+        scores = [s for r in mine if (s := run_states.get(r["run_dir"], RunState()).score) is not None]
         lines.append(
             Line(
                 method=method,
@@ -98,23 +98,25 @@ def overview(
             )
         )
     problems = [
-        f"{_name(run)}: {fate.state}: {fate.error}"
+        f"{_name(run)}: {run_state.state}: {run_state.error}"
         for run in runs
-        if (fate := fates.get(run["run_dir"], Fate())).state in ("failed", "refused")
+        if (run_state := run_states.get(run["run_dir"], RunState())).state in ("failed", "refused")
     ]
-    return Overview(lines=tuple(lines), total=len(runs), **_count(runs, fates), left=left, problems=tuple(problems))
+    return Overview(
+        lines=tuple(lines), total=len(runs), **_count(runs, run_states), left=left, problems=tuple(problems)
+    )
 
 
-def _state(run: Mapping[str, Any], fates: Mapping[str, Fate]) -> str:
-    return fates.get(run["run_dir"], Fate()).state
+def _state(run: Mapping[str, Any], run_states: Mapping[str, RunState]) -> str:
+    return run_states.get(run["run_dir"], RunState()).state
 
 
 def _name(run: Mapping[str, Any]) -> str:
     return "/".join(str(run["run_dir"]).split("/")[-3:])
 
 
-def _count(runs: Sequence[Mapping[str, Any]], fates: Mapping[str, Fate]) -> dict[str, int]:
-    states = [_state(run, fates) for run in runs]
+def _count(runs: Sequence[Mapping[str, Any]], run_states: Mapping[str, RunState]) -> dict[str, int]:
+    states = [_state(run, run_states) for run in runs]
     return {
         "done": states.count("done"),
         "running": states.count("running"),
@@ -125,7 +127,7 @@ def _count(runs: Sequence[Mapping[str, Any]], fates: Mapping[str, Fate]) -> dict
 
 def _left(
     runs: Sequence[Mapping[str, Any]],
-    fates: Mapping[str, Fate],
+    run_states: Mapping[str, RunState],
     statuses: Mapping[str, Status],
     *,
     slots: int,
@@ -134,21 +136,21 @@ def _left(
     """Play the rest of the sweep: return the time until the last run ends, and until each method's last one does."""
     took: dict[str, list[float]] = defaultdict(list)
     for run in runs:
-        seconds = _seconds(run, fates, statuses, now)
+        seconds = _seconds(run, run_states, statuses, now)
         if seconds is not None:
             took[run["method"]].append(seconds)
     every = [seconds for values in took.values() for seconds in values]
-    open_runs = [run for run in runs if _state(run, fates) in ("running", "waiting", "interrupted")]
+    open_runs = [run for run in runs if _state(run, run_states) in ("running", "waiting", "interrupted")]
     if not open_runs or not every:
         return (None if open_runs else 0.0), {}
     usual = sum(every) / len(every)
     ends: dict[str, float] = {}
     free: list[float] = []
-    for run in sorted(open_runs, key=lambda run: _state(run, fates) != "running"):
+    for run in sorted(open_runs, key=lambda run: _state(run, run_states) != "running"):
         values = took.get(run["method"])
         length = sum(values) / len(values) if values else usual
-        if _state(run, fates) == "running":
-            end = max(length - (now - (fates[run["run_dir"]].started or now)), 0.0)
+        if _state(run, run_states) == "running":
+            end = max(length - (now - (run_states[run["run_dir"]].started or now)), 0.0)
         else:
             end = (heapq.heappop(free) if len(free) >= max(slots, 1) else 0.0) + length
         heapq.heappush(free, end)
@@ -157,12 +159,12 @@ def _left(
 
 
 def _seconds(
-    run: Mapping[str, Any], fates: Mapping[str, Fate], statuses: Mapping[str, Status], now: float
+    run: Mapping[str, Any], run_states: Mapping[str, RunState], statuses: Mapping[str, Status], now: float
 ) -> float | None:
     """Return how long a run took, or will take as far as its steps so far tell. [s]"""
-    fate, status = fates.get(run["run_dir"], Fate()), statuses.get(run["run_dir"], Status())
-    if fate.state == "done":
-        return fate.seconds
-    if fate.state == "running" and fate.started is not None and status.step > 0 and status.steps > 0:
-        return (now - fate.started) * status.steps / status.step
+    run_state, status = run_states.get(run["run_dir"], RunState()), statuses.get(run["run_dir"], Status())
+    if run_state.state == "done":
+        return run_state.seconds
+    if run_state.state == "running" and run_state.started is not None and status.step > 0 and status.steps > 0:
+        return (now - run_state.started) * status.steps / status.step
     return None

@@ -16,6 +16,7 @@ from dataflex_rl.config.naming import check_name
 from dataflex_rl.config.plan import Plan, settle
 from dataflex_rl.config.regime import regime_name
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.record.pairs import CONTROLS, kind_of
 from dataflex_rl.sweep.files import Estimate, SweepFile
 from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.seeds import points
@@ -229,9 +230,7 @@ def check_controls(sweep: SweepFile, runs: Sequence[Run]) -> None:
 
 def needed_controls(runs: Sequence[Run]) -> list[str]:
     """Return the controls that runs are compared with."""
-    mixing = any(run.mixes and run.actuator == "none" for run in runs)
-    weighing = any(run.actuator != "none" for run in runs)
-    return (["static"] if mixing else []) + (["uniform"] if weighing else [])
+    return sorted({CONTROLS[kind] for run in runs if (kind := kind_of(run.actuator, run.mixer))})
 
 
 def _refuse_missing(sweep: SweepFile, needed: Sequence[str], present: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,12 @@ from dataflex_rl.record import (
     read_status,
     why_not_done,
 )
-from dataflex_rl.runtime.attempt import VOLATILE
-from dataflex_rl.runtime.console import domain_scores
+from dataflex_rl.record.evaluation import domain_scores
+from dataflex_rl.record.identity import VOLATILE
 from dataflex_rl.runtime.processes import interpreter
-from dataflex_rl.sweep.overview import fate_now
+from dataflex_rl.sweep.overview import state_now
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.store import Fate
+from dataflex_rl.sweep.store import RunState
 
 _IDENTITY = ("method", "seed", "model", "task", "regime", "steps", "host", "scorer", "actuator", "mixer")
 
@@ -68,19 +68,27 @@ def other_run(sweep: Sweep, run: Run) -> str:
     return difference or contradictions(read_manifest(record) or {}, asdict(run))
 
 
-def status_of(run_dir: str) -> Status:
-    """Return the status in a record; a broken or missing one is that of a run that has not begun."""
-    try:
-        return read_status(RunRecord(Path(run_dir)))
-    except RecordError:
-        return Status()
+def statuses_of(run_dirs: Iterable[str]) -> tuple[dict[str, Status], list[str]]:
+    """Return the statuses in records by their folder, and why some could not be read; a missing one is `pending`."""
+    found: dict[str, Status] = {}
+    problems = []
+    for run_dir in run_dirs:
+        try:
+            found[run_dir] = read_status(RunRecord(Path(run_dir)))
+        except RecordError as error:
+            problems.append(str(error))
+    return found, problems
 
 
-def joined(fates: Mapping[str, Fate], statuses: Mapping[str, Status], *, launcher_alive: bool) -> dict[str, Fate]:
-    """Return the fates of all runs that have a status, joined with it."""
-    return {
-        key: fate_now(fates.get(key, Fate()), status, launcher_alive=launcher_alive) for key, status in statuses.items()
+def joined(
+    run_states: Mapping[str, RunState], statuses: Mapping[str, Status], *, launcher_alive: bool
+) -> dict[str, RunState]:
+    """Return the states of all runs, joined with the statuses that are known."""
+    known = {
+        key: state_now(run_states.get(key, RunState()), status, launcher_alive=launcher_alive)
+        for key, status in statuses.items()
     }
+    return {**run_states, **known}
 
 
 def score_of(run: Run) -> float | None:

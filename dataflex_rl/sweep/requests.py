@@ -12,6 +12,7 @@ from rich.text import Text
 from dataflex_rl.config.naming import check_name
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.seeding import parse_seed
+from dataflex_rl.sweep.audit import planned_differences
 from dataflex_rl.sweep.commands import check_capacity
 from dataflex_rl.sweep.files import SweepFile, find_sweep, read_sweep
 from dataflex_rl.sweep.options import Knobs, knobs_of, split_settings
@@ -74,6 +75,7 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
     }
     unchecked = knobs.address is None and plan["resources"]["gpus_per_run"] > 0
     plan["warnings"] = ["not checked against a cluster: give ray.address="] if unchecked else []
+    plan["warnings"] += [f"not the method alone differs: {text}" for text in planned_differences(sweep)]
     if as_json:
         print(json.dumps(plan, indent=2, allow_nan=False))
         return 0

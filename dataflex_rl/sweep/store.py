@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.record import RecordError, write_json
+from dataflex_rl.record import RecordError, UnreadableError, write_json
 from dataflex_rl.record.files import read_object
 from dataflex_rl.sweep.plan import Run, Sweep
 
@@ -31,8 +31,8 @@ STATES = ("waiting", "running", "done", "failed", "refused", "interrupted")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fate:
-    """How a run fared: `seconds` of its last attempt, `score` its average accuracy in 0..1 once done.
+class RunState:
+    """The state of a run in its sweep: `seconds` of its last attempt, `score` its average accuracy in 0..1 once done.
 
     `failures` counts the attempts of this launch that failed, `losses` those whose machine vanished or whose record
     another process held.
@@ -102,9 +102,11 @@ class Store:
         raise self._broken("plan.json", "lacks the sweep or its runs")
 
     def _object(self, name: str) -> dict[str, Any] | None:
-        """Return the JSON object in a file of the folder, None without one."""
+        """Return the JSON object in a file of the folder, None without one; UnreadableError, ConfigError if broken."""
         try:
             return read_object(self.path / name)
+        except UnreadableError:
+            raise
         except RecordError as error:
             raise self._broken(name, str(error).partition(": ")[2]) from None
 
@@ -114,23 +116,27 @@ class Store:
             "records say what is done"
         )
 
-    def write_fates(self, fates: Mapping[str, Fate], *, now: bool = False) -> None:
+    def write_states(self, run_states: Mapping[str, RunState], *, now: bool = False) -> None:
         """Write how the runs fared; at most once per `every` seconds unless `now`."""
         if now or time.monotonic() - self._saved >= self._every:
             self._saved = time.monotonic()
-            self._try(lambda: write_json(self.path / "state.json", {key: asdict(fate) for key, fate in fates.items()}))
+            self._try(
+                lambda: write_json(
+                    self.path / "state.json", {key: asdict(run_state) for key, run_state in run_states.items()}
+                )
+            )
 
-    def read_fates(self) -> dict[str, Fate]:
+    def read_states(self) -> dict[str, RunState]:
         """Return how the runs fared when the last launcher wrote it."""
         found = self._object("state.json") or {}
         try:
-            fates = {key: Fate(**value) for key, value in found.items()}
+            run_states = {key: RunState(**value) for key, value in found.items()}
         except TypeError as error:
             raise self._broken("state.json", str(error)) from None
-        for key, fate in fates.items():
-            if wrong := _other_kind(fate):
-                raise self._broken("state.json", f"{key}: {wrong} is {getattr(fate, wrong)!r}")
-        return fates
+        for key, run_state in run_states.items():
+            if wrong := _other_kind(run_state):
+                raise self._broken("state.json", f"{key}: {wrong} is {getattr(run_state, wrong)!r}")
+        return run_states
 
     def add_attempt(self, **facts: Any) -> None:
         """Append the line of an attempt that ended."""
@@ -156,17 +162,17 @@ class Store:
             self.problem = self.problem or str(error)
 
 
-def _other_kind(fate: Fate) -> str | None:
-    """Return a field of a fate that is not of its kind."""
+def _other_kind(run_state: RunState) -> str | None:
+    """Return a field of a run_state that is not of its kind."""
     for name in ("started", "seconds", "score"):
-        value = getattr(fate, name)
+        value = getattr(run_state, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             return name
     kinds = {"state": str, "attempts": int, "failures": int, "losses": int, "node": str}
-    found = next((name for name, kind in kinds.items() if type(getattr(fate, name)) is not kind), None)
-    if found is None and fate.state not in STATES:
+    found = next((name for name, kind in kinds.items() if type(getattr(run_state, name)) is not kind), None)
+    if found is None and run_state.state not in STATES:
         return "state"
-    return found if fate.error is None or isinstance(fate.error, str) else "error"
+    return found if run_state.error is None or isinstance(run_state.error, str) else "error"
 
 
 def _are_runs(value: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from dataflex_rl.seeding import common_prefix
+from dataflex_rl.record.streams import Agreement, compare_stream
 
 _Named = tuple[str, Mapping[str, Any]]  # a method and one of its streams
 
@@ -18,25 +18,6 @@ class Consumed:
     method: str
     mixes: bool
     digest: Mapping[str, Any] | None
-
-
-def broken(digest: object) -> bool:
-    """Say whether this is no state of a StreamDigest."""
-    if not isinstance(digest, Mapping) or not isinstance(digest.get("domains"), Mapping):
-        return True
-    streams = [digest.get("all"), *digest["domains"].values()]
-    if not all(map(_is_stream, streams)):
-        return True
-    return bool(digest["all"]["count"] != sum(stream["count"] for stream in digest["domains"].values()))
-
-
-def _is_stream(stream: object) -> bool:
-    if not isinstance(stream, Mapping) or not isinstance(stream.get("digest"), str):
-        return False
-    count, every, marks = (stream.get(key) for key in ("count", "every", "marks"))
-    if type(count) is not int or type(every) is not int or not isinstance(marks, list):
-        return False
-    return count >= 0 and every > 0 and every & (every - 1) == 0 and len(marks) == count // every
 
 
 def stream_differences(runs: Sequence[Consumed]) -> list[str]:
@@ -74,15 +55,7 @@ def _domain_differences(domain: str, streams: Sequence[_Named], mixing: Set[str]
 
 
 def _differ(place: str, one: _Named, other: _Named, *, whole: bool = False) -> list[str]:
-    """Return how two streams differ; `whole`: they must be equal, not only as far as both go."""
+    """Return how two streams differ, or that they cannot be compared; `whole`: they must be equal."""
     (name, first), (also, second) = one, other
-    same_length = first["count"] == second["count"]
-    if same_length and first["digest"] == second["digest"]:
-        return []
-    agreed, compared = common_prefix(first, second)
-    lengths = f"{first['count']} and {second['count']} prompts"
-    if compared == 0:
-        return [f"prompt stream{place}: nothing of {name} and {also} can be compared ({lengths}, no mark in common)"]
-    if whole or same_length or agreed != compared:
-        return [f"prompt stream{place}: {name} and {also} ({lengths}) agree on {agreed} of {compared} in common"]
-    return []
+    answer, why = compare_stream(first, second, whole=whole)
+    return [] if answer is Agreement.AGREE else [f"prompt stream{place}: {name} and {also} {why}"]

@@ -139,7 +139,10 @@ def manifest(sweep: Sweep, method: str, seed: int) -> dict[str, Any]:
 
 def stream(seed: int, count: int, domains: Sequence[str] = ("math", "logic", "science")) -> dict[str, Any]:
     """Give a prompt-stream digest: chained digests with a mark every 4 prompts, the same prefix for the same seed."""
-    return {"all": chained(f"{seed}", count), "domains": {d: chained(f"{seed} {d}", count) for d in domains}}
+    return {
+        "all": chained(f"{seed}", count * len(domains)),
+        "domains": {d: chained(f"{seed} {d}", count) for d in domains},
+    }
 
 
 def chained(name: str, count: int, every: int = 4) -> dict[str, Any]:

@@ -5,13 +5,18 @@ import json
 import pytest
 from analysis_synth import Sweep, chained, dump, stream, write_sweep
 
-from analysis.audit import same_prefix
 from analysis.blocks import blocks
 from analysis.compare import compare_all
 from analysis.load import load
 from analysis.options import Options
 from analysis.study import make_study
+from analysis.tables import build
+from analysis.tables.cli import main
 from analysis.tables.shared import block_notes
+from dataflex_rl.record import RunRecord, write_config
+from dataflex_rl.record.pairs import comparability
+from dataflex_rl.record.streams import compare_streams
+from dataflex_rl.sweep.streams import Consumed, stream_differences
 
 ALL13 = ("uniform", "difffilter", "maxvar", "static", "reward_gap", "tscl")
 
@@ -41,7 +46,8 @@ def test_other_prompts_are_no_pair(sweep13, mismatch, n):
     assert rows_of(comparison)["maxvar"]["n"] == n
     assert rows_of(comparison)["difffilter"]["n"] == 3
     assert comparison.audits[("select_reweight", "maxvar")].streams == "differ"
-    assert any("maxvar, seed 1: prompt streams differ" in note for note in comparison.notes)
+    said = "maxvar, seed 1: prompt streams: the two (180 and 180 prompts) agree on 0 of 180 in common"
+    assert any(said in note for note in comparison.notes)
 
 
 def test_mixers_share_the_common_prefix_per_domain(sweep13):
@@ -52,14 +58,114 @@ def test_mixers_share_the_common_prefix_per_domain(sweep13):
     edit_manifest(sweep13, "tscl", 1, prompt_stream_digest=other)
     comparison = compared(sweep13)[0]
     assert rows_of(comparison)["tscl"]["n"] == 2
-    assert any("prompt streams of logic differ within their common prefix" in n for n in comparison.notes)
+    said = "prompt streams of logic: the two (56 and 54 prompts) agree on 0 of 52 in common: pair refused"
+    assert any(said in n for n in comparison.notes)
 
 
-def test_prefixes():
-    assert same_prefix(chained("x", 30), chained("x", 30))
-    assert same_prefix(chained("x", 30), chained("x", 50, every=8))  # common marks: 8, 16, 24
-    assert not same_prefix(chained("x", 30), chained("y", 50))
-    assert same_prefix(chained("x", 3), chained("y", 2))  # nothing in common to compare
+def test_what_cannot_be_compared_is_no_agreement(sweep13):
+    """Three prompts against 56, marked at every fourth: as the audit of the sweep has it, by the same function."""
+    short = stream(0, 53)
+    short["domains"]["logic"] = chained("0 logic", 3)
+    short["all"]["count"] = 3 * 53 - 50
+    short["all"]["marks"] = short["all"]["marks"][: short["all"]["count"] // 4]
+    edit_manifest(sweep13, "tscl", 0, prompt_stream_digest=short)
+    said = "prompt streams of logic: the two (3 and 54 prompts) have no mark in common and cannot be compared"
+    for mismatch, seeds in (("refuse", (1, 2)), ("flag", (0, 1, 2))):
+        audit = compared(sweep13, mismatch=mismatch)[0].audits[("mixers", "tscl")]
+        assert (audit.streams, audit.seeds) == ("cannot be compared", seeds)
+        assert any(f"tscl, seed 0: {said}" in problem for problem in audit.problems)
+    theirs = json.loads(next(sweep13.glob("*/*/static/seed_0/manifest.json")).read_text())["prompt_stream_digest"]
+    both = [Consumed(method=m, mixes=True, digest=d) for m, d in (("tscl", short), ("static", theirs))]
+    answer, reasons = compare_streams(short, theirs, mixing=True)
+    assert (answer, reasons) == ("cannot be compared", [said])
+    assert [text.partition("(")[2] for text in stream_differences(both)] == [said.partition("(")[2]]
+
+
+CONFIG = {
+    "actor": {"optim": {"lr": 1e-6}, "kl_coef": 0.0},
+    "rollout": {"n": 8},
+    "dataflex": {"actuator": {"name": "x"}},
+}
+
+
+def configure(root, config=CONFIG, *, entry=True, methods=ALL13, seeds=(0, 1, 2)):
+    for method in methods:
+        for seed in seeds:
+            folder = next(root.glob(f"*/*/{method}/seed_{seed}"))
+            mine = config | {"seed": seed, "dataflex": {"actuator": {"name": method}}}
+            write_config(RunRecord(folder), mine)
+            if entry:
+                edit_manifest(root, method, seed, comparability=comparability(mine))
+
+
+@pytest.mark.parametrize("entry", [True, False])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"actor": {"optim": {"lr": 3e-6}, "kl_coef": 0.0}}, "actor.optim.lr 3e-06 against 1e-06"),
+        ({"actor": {"optim": {"lr": 1e-6}, "kl_coef": 0.01}}, "actor.kl_coef 0.01 against 0.0"),
+        ({"rollout": {"n": 16}}, "rollout.n 16 against 8"),
+        ({"rollout": {"n": 16}, "critic": None}, 'critic null against (absent); rollout.n 16 against 8'),
+    ],
+)  # fmt: skip
+def test_runs_that_differ_in_more_than_the_method_are_no_pair(sweep13, change, said, entry):
+    configure(sweep13, entry=entry)
+    configure(sweep13, CONFIG | change, entry=entry, methods=("maxvar",), seeds=(0, 2))
+    for mismatch in ("refuse", "flag"):
+        comparison = compared(sweep13, mismatch=mismatch)[0]
+        assert rows_of(comparison)["maxvar"]["n"] == 1
+        assert rows_of(comparison)["maxvar"]["dropped_seeds"] == [0, 2]
+        assert rows_of(comparison)["difffilter"]["n"] == 3
+        audit = comparison.audits[("select_reweight", "maxvar")]
+        assert (audit.conditions, audit.allowed) == ("differ", ())
+        assert f"maxvar, seeds 0, 2: differs besides the method: {said}: pair refused" in audit.problems
+    assert comparison.audits[("select_reweight", "difffilter")].conditions == "agree"
+
+
+def test_differences_that_the_user_names_are_kept_and_said(sweep13):
+    configure(sweep13)
+    configure(
+        sweep13, CONFIG | {"actor": {"optim": {"lr": 3e-6}}, "rollout": {"n": 9}}, methods=("maxvar",), seeds=(1,)
+    )
+    study = make_study([str(sweep13)], Options(allow_differences=("actor", "rollout.n")))
+    audit = study.comparisons[0].audits[("select_reweight", "maxvar")]
+    assert audit.seeds == (0, 1, 2)
+    assert audit.allowed == ("actor.kl_coef", "actor.optim.lr", "rollout.n")
+    said = (
+        "maxvar, seed 1: differs besides the method: actor.kl_coef (absent) against 0.0; actor.optim.lr 3e-06 against "
+        "1e-06; rollout.n 9 against 8: kept, allowed"
+    )
+    for name in ("main", "pairing"):
+        assert any(said in note for note in build(study, name)[0].notes)
+    half = compared(sweep13, allow_differences=("actor.optim",))[0].audits[("select_reweight", "maxvar")]
+    assert half.seeds == (0, 2)
+    assert half.allowed == ("actor.optim.lr",)
+    assert any("actor.kl_coef (absent) against 0.0; rollout.n 9 against 8: pair refused" in p for p in half.problems)
+
+
+def test_the_option_of_the_command_line(sweep13, capsys):
+    configure(sweep13)
+    configure(sweep13, CONFIG | {"rollout": {"n": 9}}, methods=("maxvar",))
+    for options, n in (([], 0), (["--allow-differences", "actor", "rollout"], 3)):
+        assert main(["--runs", str(sweep13), *options, "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["tables"]["pairing"]["rows"]
+        assert [row["n"] for row in rows if row["method"] == "maxvar"] == [n]
+
+
+def test_old_records_say_that_their_conditions_are_not_known(sweep13):
+    audit = compared(sweep13)[0].audits[("select_reweight", "maxvar")]
+    assert (audit.conditions, audit.seeds) == ("not recorded", (0, 1, 2))
+    assert any("neither comparability in manifest.json nor config.yaml" in problem for problem in audit.problems)
+    configure(sweep13)
+    assert not any("taken on trust" in n for n in compared(sweep13)[0].notes)
+
+
+def test_a_configuration_that_cannot_be_read_makes_no_pair(sweep13):
+    configure(sweep13, entry=False)
+    next(sweep13.glob("*/*/maxvar/seed_1/config.yaml")).write_text("[1]")
+    audit = compared(sweep13)[0].audits[("select_reweight", "maxvar")]
+    assert (audit.seeds, audit.conditions) == ((0, 2), "cannot be compared")
+    assert any("config.yaml holds a list, wanted keys" in problem for problem in audit.problems)
 
 
 def test_unequal_budgets_and_datasets_are_refused(sweep13):

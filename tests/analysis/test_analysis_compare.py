@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -122,11 +123,15 @@ def test_mixed_budgets_are_separate_blocks_and_named(tmp_path, rng):
     )
 
 
-def test_two_controls_need_a_choice(tmp_path, rng):
+def test_of_two_controls_the_one_that_pairs_more_runs_is_taken_and_named(tmp_path, rng):
     root = write_sweep(tmp_path, Sweep(methods=("uniform", "baseline", "topk"), metrics=False), rng)
-    with pytest.raises(AnalysisError, match="two controls, uniform and baseline"):
-        compared(root)
-    assert rows_of(compared(root, control="uniform")[0])["topk"]["control"] == "uniform"
+    comparison = compared(root)[0]
+    assert (rows_of(comparison)["topk"]["control"], rows_of(comparison)["topk"]["n"]) == ("uniform", 3)
+    said = "two controls, uniform (pairs 3 runs) and baseline (pairs 3 runs): paired with uniform; --control chooses"
+    assert any(said in note for note in comparison.notes)
+    shutil.rmtree(next(root.glob("*/*/uniform/seed_1")))
+    assert rows_of(compared(root)[0])["topk"]["control"] == "baseline"
+    assert rows_of(compared(root, control="uniform")[0])["topk"]["n"] == 2
 
 
 def test_missing_seeds_are_dropped_by_name(tmp_path, rng):

@@ -1,5 +1,6 @@
 """Run records: what is read, what is left out by name, what is an error."""
 
+import errno
 import json
 import warnings
 
@@ -11,9 +12,14 @@ from analysis.errors import AnalysisError
 from analysis.load import load
 from analysis.load.items import read_items
 from analysis.load.metrics import read_curves
+from analysis.load.records import read
 from analysis.options import Options
+from analysis.planning import main as planning
+from analysis.report.cli import main as report
 from analysis.study import make_study
 from analysis.tables import build
+from analysis.tables.cli import main as tables
+from tests.record.faults import refused
 
 SMALL = Sweep(methods=("uniform", "topk"), seeds=(0, 1), metrics=False)
 
@@ -125,8 +131,9 @@ def test_bad_scores(small, name, cell, part):
     value["benchmarks"]["logic"]["trained"] = cell
     dump(path, value)
     with pytest.raises(AnalysisError) as caught:
-        load([str(small)])
+        read(run_folder(small))
     assert all(p in str(caught.value) for p in (str(path), "'logic'", part)), name
+    left_out(small, part)
 
 
 @pytest.mark.parametrize(
@@ -139,16 +146,65 @@ def test_bad_scores(small, name, cell, part):
 )
 def test_broken_files_are_named(small, file, text, part):
     (run_folder(small) / file).write_text(text)
-    with pytest.raises(AnalysisError) as caught:
-        load([str(small)])
-    assert str(run_folder(small) / file) in str(caught.value)
-    assert part in str(caught.value)
+    left_out(small, str(run_folder(small) / file))
+    left_out(small, part)
 
 
 def test_manifest_keys_are_checked(small):
     change(run_folder(small) / "manifest.json", seed="0")
-    with pytest.raises(AnalysisError, match=r"manifest.json: key 'seed' is '0'"):
-        load([str(small)])
+    left_out(small, "manifest.json: key 'seed' is '0'")
+
+
+def left_out(root, part):
+    """The one broken record is left out by name, and the others are there."""
+    loaded = load([str(root)])
+    assert len(loaded.runs) == 3
+    assert len(loaded.broken) == 1
+    assert loaded.broken[0].startswith(f"{run_folder(root)}: left out: ")
+    assert part in loaded.broken[0]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "eval.json", "status.json", "cost.json", ""])
+def test_a_record_that_cannot_be_read_is_left_out_by_name(small, name):
+    path = run_folder(small) / name if name else run_folder(small)
+    with refused(path, errno.EACCES):
+        left_out_ = load([str(small)])
+    assert len(left_out_.runs) == 3
+    assert len(left_out_.broken) == 1
+    assert str(run_folder(small)) in left_out_.broken[0]
+    assert load([str(small)]).broken == ()
+
+
+def test_every_command_goes_on_without_a_broken_record_and_its_exit_code_says_so(tmp_path, rng, capsys):
+    sweep = Sweep(methods=("uniform", "topk", "ar"), seeds=(0, 1, 2), items=True)
+    root = write_sweep(tmp_path / "runs", sweep, rng)
+    out = tmp_path / "report.html"
+    commands = (
+        lambda: tables(["--runs", str(root), "--table", "all"]),
+        lambda: planning(["--runs", str(root)]),
+        lambda: report(["--runs", str(root), "--out", str(out)]),
+    )
+    assert [command() for command in commands] == [0, 0, 0]
+    change(run_folder(root, "ar", 0) / "status.json", state="running")  # not done is not broken
+    assert tables(["--runs", str(root)]) == 0
+    for file, text in (
+        ("eval.json", "{"),
+        ("metrics.jsonl", "[]\n[]\n"),
+        ("eval_items.jsonl", '{"phase": "trained"}\n'),
+    ):
+        path = run_folder(root) / file
+        before = path.read_bytes()
+        path.write_text(text)
+        whole = (0, 2) if file == "metrics.jsonl" else (0, 1)
+        found = [command() for command in commands]
+        assert found[whole[0]] == found[2] == 3, file
+        said = capsys.readouterr()
+        assert f"warning: {run_folder(root)}: " in said.err
+        assert "left out: " in said.err
+        assert "| topk" in said.out
+        assert str(path) in out.read_text()
+        path.write_bytes(before)
+    assert [command() for command in commands] == [0, 0, 0]
 
 
 def test_empty_folder_no_folder_and_nothing_usable(tmp_path, small):

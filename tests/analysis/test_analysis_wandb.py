@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from analysis.errors import AnalysisError
-from analysis.load import load, wandb_online
+from analysis.load import Broken, load, wandb_online
 from analysis.load.wandb_offline import log_records
 
 WRITER = """
@@ -111,8 +111,11 @@ def test_online_counts_come_from_the_summary():
     ],
 )
 def test_online_bad_runs(run, part):
-    with pytest.raises(AnalysisError, match=part):
-        wandb_online.load("team/project", project(run))
+    runs, notes = wandb_online.load("team/project", project(run, online_run(id="good")))
+    assert [found.run_id for found in runs] == ["good"]
+    assert [type(note) for note in notes] == [Broken]
+    assert "wandb:team/project/abc: left out: " in notes[0]
+    assert part in notes[0]
 
 
 def test_online_project_name():

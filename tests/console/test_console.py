@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dataflex_rl.runtime.console import Console, domain_scores
+from dataflex_rl.record.evaluation import domain_scores
+from dataflex_rl.runtime.console import Console
 
 PLAN = {"method": "difffilter", "model": "tiny", "task": "toy3", "seed": 0, "host": "cpu", "steps": 60}
 

@@ -122,11 +122,11 @@ def test_difffilter_drops_and_says_so(difffilter: Finished, uniform: Finished) -
 
 
 def test_a_finished_run_is_reported_and_not_redone(uniform: Finished, runs_dir: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in uniform.record.rglob("*.json*") if path.name != "claim.json"}
+    before = {path: path.stat().st_mtime_ns for path in uniform.record.rglob("*.json*") if path.name != "lock.json"}
     again = train(runs_dir, "default/tiny-toy3/uniform/seed_0", *SIZE)
     assert again.code == 0, again.out
     assert "done before" in again.out
-    after = {path: path.stat().st_mtime_ns for path in uniform.record.rglob("*.json*") if path.name != "claim.json"}
+    after = {path: path.stat().st_mtime_ns for path in uniform.record.rglob("*.json*") if path.name != "lock.json"}
     assert before == after
 
 

@@ -23,8 +23,8 @@ from dataflex_rl.record import (
     write_cost,
     write_evaluation,
 )
-from dataflex_rl.record.claim import holder_alive, join_claim, take
 from dataflex_rl.record.evaluation import read_items
+from dataflex_rl.record.owner import acquire, holder_alive, join
 from tests.record.disks import file_limit, full, small
 from tests.sweep.records import finished
 
@@ -46,7 +46,7 @@ WRITERS: dict[str, tuple[str, Callable[[RunRecord], Any]]] = {
     "evaluation": ("eval_items.jsonl", evaluate),
     "cost": ("cost.json", lambda record: write_cost(record, prompts_per_step=8, gpus=1)),
     "checkpoint": ("global_step_1/dataflex.json", lambda record: mark_checkpoint(record, 1)),
-    "claim": ("claim.json", take),
+    "lock": ("lock.json", acquire),
 }
 
 
@@ -57,7 +57,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def a_record(disk: Path) -> RunRecord:
-    """Write a finished record with a checkpoint of one step, and no claim."""
+    """Write a finished record with a checkpoint of one step, and no lock."""
     record = RunRecord(Path(finished(disk, "ar")["run_dir"]))
     (record.checkpoints / "global_step_1" / "actor").mkdir(parents=True)
     for name in ("data.pt", "actor/w"):
@@ -81,24 +81,24 @@ def test_a_full_disk_is_one_error_and_the_old_files(
             rf"run record: cannot (write|append to) {record.path}/(checkpoints/)?{name}: {reason}", said
         )
         after = contents(record.path)
-        assert after.pop("claim.json", b"") == b""  # a claim that could not be written holds nothing
+        assert after.pop("lock.json", b"") == b""  # a lock that could not be written holds nothing
         assert after == before
         write(record)  # with room again it works
         assert contents(record.path) != before or writer == "cut"
 
 
-def test_a_claim_that_cannot_be_changed_stays_as_it_was(tmp_path: Path) -> None:
+def test_a_lock_that_cannot_be_changed_stays_as_it_was(tmp_path: Path) -> None:
     """The change is refused after its first 8 bytes."""
     with file_limit(tmp_path / "disk") as disk:
         record = RunRecord(disk)
-        held = take(record)
-        before = record.claim.read_bytes()
+        held = acquire(record)
+        before = record.lock.read_bytes()
         with full(disk):
-            for change in (lambda: held.add_process(1), lambda: join_claim(record)):
-                with pytest.raises(RecordError, match=rf"cannot write {record.claim}: File too large \(EFBIG\)"):
+            for change in (lambda: held.add_process(1), lambda: join(record)):
+                with pytest.raises(RecordError, match=rf"cannot write {record.lock}: File too large \(EFBIG\)"):
                     change()
-                assert record.claim.read_bytes() == before
+                assert record.lock.read_bytes() == before
             assert holder_alive(record)
             held.release()  # needs no room
         assert not holder_alive(record)
-        assert record.claim.read_bytes() == b""
+        assert record.lock.read_bytes() == b""

@@ -10,13 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.seeding import (
-    StreamDigest,
-    common_prefix,
-    parse_seed,
-    prompt_key,
-    stream_seed,
-)
+from dataflex_rl.record.streams import common_prefix
+from dataflex_rl.seeding import StreamDigest, parse_seed, prompt_key, stream_seed
 
 CHAT = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "1 + 1 = ?"}]
 

@@ -14,6 +14,7 @@ from dataflex_rl.record import (
     write_json,
     write_manifest,
 )
+from dataflex_rl.record.pairs import comparability
 from dataflex_rl.seeding import StreamDigest
 
 
@@ -46,7 +47,7 @@ def finished(folder: Path, method: str, seed: int = 0, **changes: Any) -> dict[s
         "sweep": "s", "method": method, "scorer": "none", "actuator": actuator,
         "mixer": method if mixes else "none", "model": "m", "task": "t", "regime": "full", "seed": seed, "steps": 1,
         "host": "cpu", "config_hash": "c", "dataset_fingerprint": "d", "evaluation_digest": "e", "git_revision": None,
-        "prompt_stream_digest": digest(prompts), **changes,
+        "prompt_stream_digest": digest(prompts), "comparability": comparability(config), **changes,
     }  # fmt: skip
     record = RunRecord(folder / "m-t" / method / f"seed_{seed}").create()
     write_config(record, config)

@@ -22,18 +22,22 @@ from dataflex_rl.sweep.view import View
 HOLD = """
 import sys, time
 from pathlib import Path
-from dataflex_rl.sweep.lock import take
-take(Path(sys.argv[1]))
+from dataflex_rl.sweep.lock import acquire
+held = acquire(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(600)
 """
 # What a stub does: note its start in the sweep's journal, run the given statements, note its end in its own file.
 STUB = """
-import os, sys, time, signal
+import json, os, sys, time, signal
 folder, name = sys.argv[1:3]
 def note(text):
     with open(os.path.join(folder, "journal"), "a") as file:
         file.write(text + " " + name + "\\n")
+def leave(code, reason):  # as dataflex_rl.run does
+    with open(os.environ["DATAFLEX_RL_OUTCOME"], "w") as file:
+        json.dump(dict(code=code, reason=reason), file)
+    sys.exit(code)
 note("start")
 {body}
 open(os.path.join(folder, "done-" + name.replace("/", "--")), "w").close()

@@ -57,6 +57,23 @@ def test_each_difference_is_named(tmp_path: Path, changes: dict[str, Any], said:
     assert any(said in difference for difference in found.differences), found.differences
 
 
+def test_a_difference_that_is_allowed_by_name_is_a_note(tmp_path: Path) -> None:
+    runs = [finished(tmp_path, "uniform"), finished(tmp_path, "ar", config={"data": {"lr": 2}}, model_path="/a")]
+    assert len(audit(runs).differences) == 3  # data.lr, data.seed and the model's path
+    found = audit(runs, ["data", "model_path"])
+    assert found.clean
+    assert found.notes[0] == "m-t, seed 0: data.lr: 1 (uniform), 2 (ar) (allowed)"
+    assert not audit(runs, ["data.lr", "model"]).clean
+
+
+def test_a_configuration_that_is_not_the_one_of_the_manifest_is_a_difference(tmp_path: Path) -> None:
+    runs = [finished(tmp_path, "uniform"), finished(tmp_path, "ar")]
+    edit(Path(runs[1]["run_dir"]), "config.yaml", "lr: 1", "lr: 2")
+    assert "config.yaml is not what manifest.json was written with (comparability)" in audit(runs).differences[0]
+    edit(Path(runs[1]["run_dir"]), "manifest.json", '"comparability"', '"old"')  # a record from before the digest
+    assert audit(runs).differences == ("m-t, seed 0: data.lr: 1 (uniform), 2 (ar)",)
+
+
 def test_a_mixer_is_held_to_the_common_prefix_of_each_domain(tmp_path: Path) -> None:
     wrong = [("p0", "math"), ("p4", "math"), *((f"p{n}", "logic") for n in (1, 3))]
     found = audit([finished(tmp_path, "uniform"), finished(tmp_path, "static", prompts=wrong)])
@@ -84,7 +101,7 @@ def test_streams_of_which_nothing_can_be_compared_are_not_clean(tmp_path: Path) 
     # 40,000 prompts are marked at every 256th: none lies within the other's 100
     long, short = ([(f"p{n}", "math") for n in range(count)] for count in (40_000, 100))
     runs = [finished(tmp_path / "b", "static", prompts=long), finished(tmp_path / "b", "reward_gap", prompts=short)]
-    said = "nothing of static and reward_gap can be compared (40000 and 100 prompts, no mark in common)"
+    said = "static and reward_gap (40000 and 100 prompts) have no mark in common and cannot be compared"
     assert audit(runs).differences == (f"m-t, seed 0: prompt stream of math: {said}",)
     # of equal length and different, although the marks agree: 301 prompts are marked at every second
     even = [(f"p{n}", "math") for n in range(301)]

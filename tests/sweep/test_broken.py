@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -12,9 +13,12 @@ from pathlib import Path
 import pytest
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.record import UnreadableError
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.lock import held
-from dataflex_rl.sweep.store import Fate, Store
+from dataflex_rl.sweep.store import RunState, Store
+from tests.record.faults import refused as refused_path
+from tests.record.faults import tree
 from tests.sweep.stubs import HOLD, sweep
 
 
@@ -23,7 +27,7 @@ def store(tmp_path: Path) -> Store:
     """The folder of a launched sweep of two runs."""
     found = Store(tmp_path / "mine", every=0.0).create()
     found.write_plan(sweep(tmp_path / "mine", ["a", "b"], 1))
-    found.write_fates({"x": Fate()})
+    found.write_states({"x": RunState()})
     return found
 
 
@@ -140,3 +144,34 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, capsys: pytest.
 def test_a_later_plan_adds_to_an_earlier_one(store: Store) -> None:
     store.write_plan(sweep(store.path.parent, ["c"], 1))
     assert [run["method"] for run in store.read_plan()["runs"]] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["plan.json", "state.json"])
+def test_a_file_that_cannot_be_read_is_not_called_broken(
+    store: Store, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody is told to remove what a disk refuses to show for a moment, and nothing is written over it."""
+    before = tree(store.path)
+    with refused_path(store.path / name, errno.ESTALE):
+        error = refused(capsys, "status", str(store.path.parent))
+        with pytest.raises(UnreadableError):
+            store.read_plan() if name == "plan.json" else store.read_states()
+        if name == "plan.json":
+            with pytest.raises(UnreadableError):
+                store.write_plan(sweep(store.path.parent, ["c"], 1))
+    assert f"cannot read {store.path / name}: Stale file handle (ESTALE)" in error
+    assert "remove" not in error
+    assert tree(store.path) == before
+
+
+def test_a_run_whose_status_cannot_be_read_is_named_not_forgotten(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_dir = store.read_plan()["runs"][0]["run_dir"]
+    store.write_states({run_dir: RunState(state="done", seconds=5.0)})
+    Path(run_dir).mkdir(parents=True)
+    with refused_path(Path(run_dir) / "status.json", errno.EIO):
+        assert main(["status", str(store.path.parent)]) == 0
+    printed = capsys.readouterr().out
+    assert "1/2 runs done" in printed
+    assert f"cannot read {run_dir}/status.json: Input/output error (EIO)" in printed

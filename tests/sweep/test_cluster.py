@@ -71,9 +71,9 @@ def test_what_fits_nowhere_is_refused_and_a_lost_machine_is_survived(
         assert code == 0, out
         assert all(done_file(tmp_path, run).exists() for run in planned.runs)
         assert "lost: " in out
-        fates = store.read_fates().values()
-        assert sum(fate.losses for fate in fates) >= 1
-        assert sum(fate.failures for fate in fates) == 0
+        run_states = store.read_states().values()
+        assert sum(run_state.losses for run_state in run_states) >= 1
+        assert sum(run_state.failures for run_state in run_states) == 0
         log = (store.path / "logs" / "m-t--a--seed_0.log").read_text()
         assert log.split()[:2] == ["devices", "0,1,2,3,4,5,6,7"]
     finally:

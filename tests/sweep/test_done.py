@@ -11,7 +11,7 @@ import pytest
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.sources import place_sources, to_build
 from dataflex_rl.record import RunRecord, config_hash, write_config
-from dataflex_rl.runtime.attempt import VOLATILE
+from dataflex_rl.record.identity import VOLATILE
 from dataflex_rl.sweep.plan import Sweep
 from dataflex_rl.sweep.records import lacking, other_run
 from dataflex_rl.sweep.requests import plan_file

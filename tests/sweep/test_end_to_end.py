@@ -103,8 +103,8 @@ def test_a_kill_at_a_random_point_changes_nothing_in_the_end(undisturbed: Path, 
     assert code == 0, out
     assert "pair audit: clean" in out
     assert results(tmp_path) == results(undisturbed)
-    fates = Store(tmp_path / "smoke_cpu").read_fates()
-    begun = sum(fate.attempts for fate in fates.values())
+    run_states = Store(tmp_path / "smoke_cpu").read_states()
+    begun = sum(run_state.attempts for run_state in run_states.values())
     assert 6 < begun <= 6 + (AT_ONCE if victim == "launcher" else 1)  # what was interrupted was begun twice
     ended = [line["run"] for line in read_lines(tmp_path / "smoke_cpu/.sweep/attempts.jsonl") if line["then"] == "done"]
     assert len(ended) == len(set(ended)) == 6

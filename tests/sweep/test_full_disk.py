@@ -30,10 +30,11 @@ import json, sys
 from pathlib import Path
 from dataflex_rl.record import *
 from dataflex_rl.record.manifest import KEYS
+from dataflex_rl.runtime.outcome import report
 planned, full = json.loads(sys.argv[1]), sys.argv[2:]
 record, steps = RunRecord(Path(planned["run_dir"])), planned["steps"]
 items = [dict(benchmark="b", domain="d", item="1", correct=True, pred="", gold="", tokens=1, truncated=False)]
-with claim(record):
+with holding(record):
     begin_attempt(record, steps=steps)
     record.metrics.unlink(missing_ok=True)
     log = MetricsLog(record)
@@ -44,8 +45,7 @@ with claim(record):
             log.append(step + 1, {"dataflex/reward_all": 0.5})
     except RecordError as error:
         update_status(record, state="failed", error=str(error))
-        print(f"failed at step {step}/{steps}: {error}")
-        sys.exit(1)
+        sys.exit(report(1, f"failed at step {step}/{steps}: {error}"))
     for phase, trained in (("untrained", 0), ("trained", steps)):
         write_evaluation(record, [{**item, "phase": phase} for item in items], steps=trained)
     write_config(record, {})
@@ -89,7 +89,7 @@ def test_a_run_on_a_full_disk_fails_with_the_cause_and_the_others_finish(machine
 
 @pytest.mark.slow
 def test_a_real_run_without_room_is_refused_and_the_others_finish(machines: Fleet, tmp_path: Path) -> None:
-    """The run composes, checks itself, claims its record, and cannot write."""
+    """The run composes, checks itself, locks its record, and cannot write."""
     real, _ = plan_file("smoke_cpu", ["method=uniform,static", "seed=0", f"runs_dir={tmp_path}"])
 
     def command(run: Run) -> list[str]:

@@ -122,10 +122,10 @@ def test_ctrl_c_while_runs_start_or_run(tmp_path: Path, ended: int, times: int) 
     assert "Traceback" not in out
     assert seconds < BOUND
     assert left_of(tmp_path) == []
-    fates = Store(tmp_path).read_fates().values()
-    assert sum(fate.state == "done" for fate in fates) == ended
-    assert 1 <= sum(fate.state == "interrupted" for fate in fates) <= 2
-    assert {fate.state for fate in fates} <= {"done", "interrupted", "waiting"}
+    run_states = Store(tmp_path).read_states().values()
+    assert sum(run_state.state == "done" for run_state in run_states) == ended
+    assert 1 <= sum(run_state.state == "interrupted" for run_state in run_states) <= 2
+    assert {run_state.state for run_state in run_states} <= {"done", "interrupted", "waiting"}
     finish(tmp_path)
 
 

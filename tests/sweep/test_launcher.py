@@ -24,7 +24,7 @@ def test_runs_start_seed_by_seed_over_the_methods_and_once(machines: Fleet, tmp_
     wanted = [f"m-t/{method}/seed_{seed}" for seed in (0, 1) for method in "abc"]
     assert starts(tmp_path) == wanted
     assert "6/6 runs done, 0 running" in out
-    assert {fate.state for fate in store.read_fates().values()} == {"done"}
+    assert {run_state.state for run_state in store.read_states().values()} == {"done"}
     code, out, _ = launch(planned, machines, "", max_concurrent=1)
     assert code == 0
     assert "6 runs, 6 of them done before" in out
@@ -44,7 +44,7 @@ def test_no_more_than_max_concurrent_run_at_once(machines: Fleet, tmp_path: Path
 
 def test_a_failed_run_is_tried_again_with_growing_waits_and_stays_visible(machines: Fleet, tmp_path: Path) -> None:
     def body(run: Run) -> str:
-        return "print('failed at step 1/2: no luck'); sys.exit(1)" if run.method == "bad" else ""
+        return "leave(1, 'failed at step 1/2: no luck')" if run.method == "bad" else ""
 
     code, out, store = launch(sweep(tmp_path, ["bad", "good"], 1), machines, body, retries=2, backoff=0.4)
     assert code == 1
@@ -58,13 +58,13 @@ def test_a_failed_run_is_tried_again_with_growing_waits_and_stays_visible(machin
     assert 0.4 <= waits[0] < waits[1]
     assert waits[1] >= 0.8
     assert "m-t/bad/seed_0: failed: failed at step 1/2: no luck" in out
-    fates = {Path(key).parts[-2]: fate for key, fate in store.read_fates().items()}
-    assert (fates["bad"].state, fates["bad"].attempts, fates["good"].state) == ("failed", 3, "done")
+    run_states = {Path(key).parts[-2]: run_state for key, run_state in store.read_states().items()}
+    assert (run_states["bad"].state, run_states["bad"].attempts, run_states["good"].state) == ("failed", 3, "done")
 
 
 def test_a_refused_run_is_not_tried_again_and_others_go_on(machines: Fleet, tmp_path: Path) -> None:
     def body(run: Run) -> str:
-        return "print('error: record is full'); sys.exit(2)" if run.method == "bad" else ""
+        return "leave(2, 'record is full')" if run.method == "bad" else ""
 
     code, out, _ = launch(sweep(tmp_path, ["bad", "good"], 2), machines, body, retries=3)
     assert code == 1
@@ -100,7 +100,7 @@ def test_fail_fast_ends_the_running_ones(machines: Fleet, tmp_path: Path) -> Non
     assert code == 1
     assert time.monotonic() - begin < 20
     assert "fail_fast: a run has failed for good" in out
-    states = {Path(key).parts[-2]: fate.state for key, fate in store.read_fates().items()}
+    states = {Path(key).parts[-2]: run_state.state for key, run_state in store.read_states().items()}
     assert states == {"slow": "interrupted", "bad": "failed", "never": "waiting"}
     assert not any("never" in line for line in journal(tmp_path))
 
@@ -147,7 +147,7 @@ def test_cancel_ends_in_order_and_the_next_launch_continues(machines: Fleet, tmp
     assert code == 130
     assert "cancelled: ending 1 running runs\n" in out
     assert out.endswith("cancelled; the same command continues the sweep\n")
-    states = {Path(key).parts[-2]: fate.state for key, fate in store.read_fates().items()}
+    states = {Path(key).parts[-2]: run_state.state for key, run_state in store.read_states().items()}
     assert states == {"a": "done", "b": "interrupted"}
     (tmp_path / "go").touch()
     code, _, _ = launch(planned, machines, body, max_concurrent=1)

@@ -22,13 +22,13 @@ from tests.sweep.stubs import attempts, check, command, launch, starts, sweep
 def test_a_run_whose_record_is_in_use_waits_for_it_without_failing(machines: Fleet, tmp_path: Path) -> None:
     body = """
 if open(os.path.join(folder, "journal")).read().count("start") < 3:
-    print("error: run record x is in use by process 4 on gone"); sys.exit(3)
+    leave(3, "run record x is in use by process 4 on gone")
 """
     code, out, store = launch(sweep(tmp_path, ["a"], 1), machines, body, retries=0, lost_retries=2, backoff=0.3)
     assert code == 0
     assert "attempt 1 at m-t/a/seed_0 ended: run record x is in use by process 4 on gone; again in 0 s" in out
-    (fate,) = store.read_fates().values()
-    assert (fate.state, fate.attempts, fate.failures, fate.losses) == ("done", 3, 0, 2)
+    (run_state,) = store.read_states().values()
+    assert (run_state.state, run_state.attempts, run_state.failures, run_state.losses) == ("done", 3, 0, 2)
     lines = attempts(tmp_path)
     assert [(line["code"], line["then"]) for line in lines] == [(3, "waiting"), (3, "waiting"), (0, "done")]
     waits = [float(str(b["started"])) - float(str(a["started"])) for a, b in itertools.pairwise(lines)]
@@ -36,29 +36,28 @@ if open(os.path.join(folder, "journal")).read().count("start") < 3:
     assert waits[1] >= 0.6
 
 
-def test_a_lost_run_is_done_by_another_process_though_its_claim_says_another_machine(
+def test_a_lost_run_is_done_by_another_process_though_its_lock_says_another_machine(
     machines: Fleet, tmp_path: Path
 ) -> None:
-    """The run claims its record as one elsewhere does and dies with its worker; the next one watches and takes it."""
+    """The run locks its record as one elsewhere does and dies with its worker; the next one watches and takes it."""
     body = f"""
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
-from dataflex_rl.record import RunRecord, locks
-claims = sys.modules["dataflex_rl.record.claim"]
-locks.SILENT = 1.0
+from dataflex_rl.record import RunRecord, lock, lockfile, owner
+lock.SILENT = 1.0
 if not os.path.exists(os.path.join(folder, "first")):
-    locks.place = claims.place = lambda: "a machine that will be gone"
-    claims.take(RunRecord(Path(folder, name)))
+    lockfile.host_id = lock.host_id = lambda: "a machine that will be gone"
+    owner.acquire(RunRecord(Path(folder, name)))
     open(os.path.join(folder, "first"), "w").close()
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
-claims.take(RunRecord(Path(folder, name)))
+owner.acquire(RunRecord(Path(folder, name)))
 """
     code, out, store = launch(sweep(tmp_path, ["a"], 1), machines, body, retries=0, lost_retries=1)
     assert code == 0, out
     assert "attempt 1 at m-t/a/seed_0 ended: lost: " in out
-    (fate,) = store.read_fates().values()
-    assert (fate.state, fate.attempts, fate.failures, fate.losses) == ("done", 2, 0, 1)
+    (run_state,) = store.read_states().values()
+    assert (run_state.state, run_state.attempts, run_state.failures, run_state.losses) == ("done", 2, 0, 1)
 
 
 @pytest.mark.parametrize(

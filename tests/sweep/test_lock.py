@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from dataflex_rl.record import locks
-from dataflex_rl.record.locks import identity, place
+from dataflex_rl.record import lock as locks
+from dataflex_rl.record.lockfile import host_id, identity
 from dataflex_rl.sweep import lock
-from dataflex_rl.sweep.lock import SweepBusy, held, launcher_alive, take
+from dataflex_rl.sweep.lock import SweepBusy, acquire, held, launcher_alive
 from tests.sweep.stubs import HOLD
 
 
@@ -33,7 +33,7 @@ def test_a_second_launcher_is_refused_while_the_first_lives_and_not_after_a_kill
     assert other.stdout.readline() == "held\n"
     assert launcher_alive(path)
     with pytest.raises(SweepBusy, match=f"by process {other.pid} on {socket.gethostname()} since"):
-        take(path)
+        acquire(path)
     other.kill()
     other.communicate()
     assert not launcher_alive(path)
@@ -44,8 +44,20 @@ def test_a_second_launcher_is_refused_while_the_first_lives_and_not_after_a_kill
 
 
 def write(path: Path, **changes: object) -> None:
-    holder = {"host": "elsewhere", "place": "elsewhere", "pid": 1, "start": 0, "token": "t", "since": "then"}
+    process = {"pid": changes.pop("pid", 1), "start": changes.pop("start", 0)}
+    holder = {"host": "elsewhere", "host_id": "elsewhere", "token": "t", "since": "then", "processes": [process]}
     path.write_text(json.dumps(holder | changes))
+
+
+def test_a_launcher_whose_clock_is_a_day_off_lives_if_it_gives_signs_of_life(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "HEARTBEAT", 0.3)
+    write(path)
+    yesterday = time.time() - 86400
+    os.utime(path, (yesterday, yesterday))
+    threading.Timer(0.3, os.utime, (path, (yesterday + 1, yesterday + 1))).start()
+    assert launcher_alive(path)
 
 
 def test_a_launcher_elsewhere_lives_by_its_heartbeat(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +66,7 @@ def test_a_launcher_elsewhere_lives_by_its_heartbeat(path: Path, monkeypatch: py
     beating = threading.Timer(0.5, path.touch)
     beating.start()
     with pytest.raises(SweepBusy, match="on elsewhere since then"):
-        take(path)
+        acquire(path)
     begin = time.monotonic()
     with held(path) as mine:
         assert mine.recovered
@@ -71,21 +83,21 @@ def test_whether_a_launcher_elsewhere_lives_at_a_glance(path: Path, ago: float, 
 
 @pytest.mark.parametrize("start", [12, "x", None])
 def test_a_reused_process_number_does_not_count_as_alive(path: Path, start: object) -> None:
-    write(path, place=place(), pid=1, start=start)
+    write(path, host_id=host_id(), pid=1, start=start)
     assert not launcher_alive(path)
-    write(path, place=place(), **identity(1))
+    write(path, host_id=host_id(), **identity(1))
     assert launcher_alive(path)
 
 
 @pytest.mark.parametrize("pid", ["1", -1, None, 10**30])
 def test_a_lock_with_no_process_number_is_free(path: Path, pid: object) -> None:
-    write(path, place=place(), pid=pid)
+    write(path, host_id=host_id(), pid=pid)
     assert not launcher_alive(path)
-    take(path).release()
+    acquire(path).release()
 
 
 def test_the_heart_beats_and_notices_a_successor(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "BEAT", 0.05)
+    monkeypatch.setattr(lock, "HEARTBEAT", 0.05)
     with held(path) as mine:
         first = path.stat().st_mtime_ns
         deadline = time.monotonic() + 5
@@ -102,10 +114,10 @@ def test_the_heart_beats_and_notices_a_successor(path: Path, monkeypatch: pytest
 def test_a_deleted_lock_is_back_at_the_next_beat(path: Path) -> None:
     with held(path) as mine:
         path.unlink()
-        time.sleep(2 * lock.BEAT)
+        time.sleep(2 * lock.HEARTBEAT)
         assert launcher_alive(path)
         with pytest.raises(SweepBusy):
-            take(path)
+            acquire(path)
         assert not mine.lost
 
 

@@ -13,8 +13,8 @@ import pytest
 from dataflex_rl.record import RunRecord, Status, update_status, write_json
 from dataflex_rl.sweep.commands import show_status, standing_of
 from dataflex_rl.sweep.lock import held
-from dataflex_rl.sweep.overview import fate_now, overview
-from dataflex_rl.sweep.store import Fate, Store
+from dataflex_rl.sweep.overview import overview, state_now
+from dataflex_rl.sweep.store import RunState, Store
 from dataflex_rl.sweep.view import View, ranges, span, summary_of, table_of
 
 
@@ -26,23 +26,23 @@ RUNS = [entry(method, seed) for seed in (0, 1, 2) for method in ("a", "b")]
 
 
 def test_counts_means_and_time_left() -> None:
-    fates = {
-        "/r/a/0": Fate(state="done", seconds=100.0, score=0.5),
-        "/r/b/0": Fate(state="done", seconds=200.0, score=0.25),
-        "/r/a/1": Fate(state="running", started=960.0),
-        "/r/b/1": Fate(state="failed", error="no luck"),
-        "/r/a/2": Fate(),
-        "/r/b/2": Fate(),
+    run_states = {
+        "/r/a/0": RunState(state="done", seconds=100.0, score=0.5),
+        "/r/b/0": RunState(state="done", seconds=200.0, score=0.25),
+        "/r/a/1": RunState(state="running", started=960.0),
+        "/r/b/1": RunState(state="failed", error="no luck"),
+        "/r/a/2": RunState(),
+        "/r/b/2": RunState(),
     }
     statuses = {"/r/a/1": Status(state="running", step=4, steps=10)}
-    found = overview(RUNS, fates, statuses, slots=1, now=1000.0)
+    found = overview(RUNS, run_states, statuses, slots=1, now=1000.0)
     a, b = found.lines
     assert (a.done, a.running, a.waiting, a.failed, a.step, a.score) == (1, 1, 1, 0, (4, 4), 0.5)
     assert (b.done, b.running, b.waiting, b.failed, b.step, b.score) == (1, 0, 1, 1, None, 0.25)
     assert found.problems == ("r/b/1: failed: no luck",)
     # a takes (100 + 40 x 10 / 4) / 2 = 100 s, so a/1 ends after 60 s, then a/2 after 160 s, then b/2 after 360 s
     assert (a.left, b.left, found.left) == (160.0, 360.0, 360.0)
-    two = overview(RUNS, fates, statuses, slots=2, now=1000.0)
+    two = overview(RUNS, run_states, statuses, slots=2, now=1000.0)
     # on two places: a/2 from now to 100 s, b/2 from 60 s (where a/1 ends) to 260 s
     assert (two.lines[0].left, two.left) == (100.0, 260.0)
 
@@ -51,12 +51,12 @@ def test_nothing_known_is_said_as_nothing_known() -> None:
     found = overview(RUNS, {}, {}, slots=4, now=0.0)
     assert (found.waiting, found.left, found.lines[0].score) == (6, None, None)
     assert summary_of(found) == "0/6 runs done, 0 running, 6 waiting, left ?"
-    done = overview(RUNS, {run["run_dir"]: Fate(state="done") for run in RUNS}, {}, slots=1, now=0.0)
+    done = overview(RUNS, {run["run_dir"]: RunState(state="done") for run in RUNS}, {}, slots=1, now=0.0)
     assert summary_of(done) == "6/6 runs done, 0 running"
 
 
 @pytest.mark.parametrize(
-    ("fate", "status", "alive", "state"),
+    ("run_state", "status", "alive", "state"),
     [
         ("running", "running", True, "running"),
         ("running", "running", False, "interrupted"),  # its launcher was killed
@@ -67,8 +67,8 @@ def test_nothing_known_is_said_as_nothing_known() -> None:
         ("waiting", "pending", True, "waiting"),
     ],
 )
-def test_the_record_and_the_launcher_are_joined(fate: str, status: str, alive: bool, state: str) -> None:
-    assert fate_now(Fate(state=fate), Status(state=status), launcher_alive=alive).state == state
+def test_the_record_and_the_launcher_are_joined(run_state: str, status: str, alive: bool, state: str) -> None:
+    assert state_now(RunState(state=run_state), Status(state=status), launcher_alive=alive).state == state
 
 
 def test_plain_lines_where_there_is_no_terminal() -> None:
@@ -83,7 +83,7 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
 
 
 def test_a_table_on_a_terminal_and_words() -> None:
-    table = table_of(overview(RUNS, {"/r/a/0": Fate(state="done", score=0.5)}, {}, slots=1, now=0.0))
+    table = table_of(overview(RUNS, {"/r/a/0": RunState(state="done", score=0.5)}, {}, slots=1, now=0.0))
     assert table.row_count == 2
     assert [str(cell) for cell in table.columns[6].cells] == ["50.00", "-"]
     assert [span(s) for s in (None, 9, 3661, 90000)] == ["?", "0:09", "1:01:01", "1d 01:00:00"]

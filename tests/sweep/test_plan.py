@@ -15,9 +15,9 @@ from dataflex_rl.config.compose import compose_and
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import settle
 from dataflex_rl.record import RunRecord, config_diff, config_hash, write_config
-from dataflex_rl.runtime.attempt import VOLATILE
+from dataflex_rl.record.identity import VOLATILE
+from dataflex_rl.record.pairs import METHOD_KEYS
 from dataflex_rl.sweep.__main__ import main
-from dataflex_rl.sweep.audit import METHOD_KEYS
 from dataflex_rl.sweep.commands import check_records
 from dataflex_rl.sweep.plan import latest
 from dataflex_rl.sweep.requests import plan_file

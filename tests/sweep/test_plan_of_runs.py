@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dataflex_rl.record import RunRecord, claim
+from dataflex_rl.record import RunRecord, holding
 from dataflex_rl.run import main as run_main
 from tests.sweep.refusals import refused
 
@@ -28,7 +28,7 @@ def test_several_seeds_and_m_on_the_command_of_a_run(tmp_path: Path, capsys: pyt
 
 def test_a_record_in_use_has_an_exit_code_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By which the launcher tells it from a configuration that is refused."""
-    with claim(RunRecord(tmp_path / "default/tiny-toy3/uniform/seed_0")):
+    with holding(RunRecord(tmp_path / "default/tiny-toy3/uniform/seed_0")):
         assert run_main(["method=uniform", "model=tiny", f"runs_dir={tmp_path}"]) == 3
     assert "is in use by process" in capsys.readouterr().err
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dataflex_rl import run
+from dataflex_rl.runtime.outcome import VARIABLE, Exit, read_reason, report
 from dataflex_rl.runtime.task import Job, child_environment, execute, passed_on
 
 FAMILY = """
@@ -24,6 +26,14 @@ print("grandchild", other.pid, flush=True)
 """
 
 
+LEAVE = """
+import sys
+from dataflex_rl.runtime.outcome import report
+def leave(code, reason):
+    sys.exit(report(code, reason))
+"""
+
+
 def job(tmp_path: Path, code: str, **more: object) -> Job:
     return Job(command=[sys.executable, "-c", code], log=str(tmp_path / "log"), **more)  # type: ignore[arg-type]
 
@@ -32,8 +42,12 @@ def job(tmp_path: Path, code: str, **more: object) -> Job:
     ("code", "expected", "error"),
     [
         ("print('fine')", 0, None),
-        ("import sys; print('error: x=1: wanted 2'); sys.exit(2)", 2, "x=1: wanted 2"),
-        ("import sys; print('failed at step 3/9: no memory'); sys.exit(1)", 1, "failed at step 3/9: no memory"),
+        (LEAVE + "leave(2, 'x=1: wanted 2')", 2, "x=1: wanted 2"),
+        (LEAVE + "leave(1, 'failed at step 3/9: no memory')", 1, "failed at step 3/9: no memory"),
+        (LEAVE + "print('error: what a person reads'); leave(2, 'the field')", 2, "the field"),
+        (LEAVE + "report(0, 'done before the crash'); print('crash'); sys.exit(3)", 3, "exit code 3: crash"),
+        (LEAVE + "report(2, None); print('no reason'); sys.exit(2)", 2, "exit code 2: no reason"),
+        ("print('error: only printed'); import sys; sys.exit(2)", 2, "exit code 2: error: only printed"),
         ("import sys; print('last words'); sys.exit(3)", 3, "exit code 3: last words"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9, "killed by SIGKILL"),
         ("import os; os.kill(os.getpid(), 40)", -40, "killed by signal 40"),
@@ -45,12 +59,48 @@ def test_how_an_attempt_ended(tmp_path: Path, code: str, expected: int, error: s
     assert (outcome.code, outcome.error, outcome.lost) == (expected, error, False)
 
 
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"code": 2}', '{"code": 2, "reason": 3}', '{"code": 1, "reason": "x"}']
+)
+def test_half_a_reason_is_none(tmp_path: Path, content: str) -> None:
+    (tmp_path / "outcome.json").write_text(content)
+    assert read_reason(tmp_path / "outcome.json", 2) is None
+
+
+def test_a_reason_that_nobody_asked_for_or_that_finds_no_room_changes_nothing(tmp_path: Path) -> None:
+    assert report(3, "busy", {}) == 3
+    assert report(3, "busy", {VARIABLE: "/proc/none/outcome.json"}) == 3
+    assert report(3, "busy", {VARIABLE: str(tmp_path / "o")}) == 3
+    assert read_reason(tmp_path / "o", 3) == "busy"
+
+
+def test_the_exit_codes_are_those_of_the_documented_command() -> None:
+    assert run.__doc__ is not None
+    said = "0 done, 1 training failed, 2 the configuration is refused, 3 the record is in use, 130 interrupted."
+    assert f"Exit codes: {said}" in run.__doc__
+    assert [int(code) for code in Exit] == [0, 1, 2, 3, 130]
+
+
+def test_a_run_leaves_why_it_was_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "o"))
+    assert run.main(["method=difffilterr"]) == 2
+    reason = read_reason(tmp_path / "o", 2)
+    assert reason is not None
+    assert reason.startswith("unknown method 'difffilterr'")
+
+
 def test_a_command_that_cannot_start_is_a_failure(tmp_path: Path) -> None:
     outcome = execute(Job(command=["/no/such/program"], log=str(tmp_path / "log")))
     assert outcome.code == 1
     assert outcome.error == "cannot start the run: /no/such/program: No such file or directory"
     log = str(tmp_path / "none" / "log")
     assert execute(Job(command=["true"], log=log)).error == f"cannot start the run: {log}: No such file or directory"
+
+
+def test_an_interpreter_of_another_machine_is_replaced_by_this_one(tmp_path: Path) -> None:
+    command = ["/elsewhere/bin/python", "-m", "platform"]
+    assert execute(Job(command=command, log=str(tmp_path / "log"))).code == 0
+    assert (tmp_path / "log").read_text().startswith("Linux")
 
 
 @pytest.mark.parametrize("rest", ["time.sleep(600)", "sys.exit(0)"])

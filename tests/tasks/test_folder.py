@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -15,10 +16,12 @@ import pytest
 
 from dataflex_rl.data.catalogue import prepared
 from dataflex_rl.data.tasks import folder as module
+from dataflex_rl.data.tasks.card import is_whole
 from dataflex_rl.data.tasks.folder import replaced
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.prepare import main
 from dataflex_rl.seeding import dataset_fingerprint
+from tests.record.faults import refused
 
 FILES = ("a", "b")
 DATA = Path(__file__).parent.parent / "data"
@@ -198,3 +201,13 @@ def test_a_folder_that_cannot_be_is_refused_in_one_line(
     error = capsys.readouterr().err
     assert message in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_prepared_data_that_cannot_be_read_are_not_called_missing(tmp_path: Path) -> None:
+    assert main([*SMALL, f"out={tmp_path / 'out'}"]) == 0
+    for name in ("card.json", "train.parquet"):
+        with refused(tmp_path / "out" / name, errno.ESTALE), pytest.raises(ConfigError, match="cannot be read"):
+            is_whole(tmp_path / "out")
+    assert is_whole(tmp_path / "out")
+    (tmp_path / "out" / "train.parquet").unlink()
+    assert not is_whole(tmp_path / "out")

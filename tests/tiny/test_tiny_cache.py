@@ -6,6 +6,8 @@ import pytest
 
 from dataflex_rl.data.cache import entry_path, get_or_build, is_complete
 from dataflex_rl.data.tiny.build import TinyPaths, is_built, tiny_paths
+from dataflex_rl.errors import ConfigError
+from tests.record.faults import REASONS, refused
 
 
 def maker(text, calls):
@@ -82,3 +84,16 @@ def test_paths_are_known_before_anything_is_built(tmp_path):
     assert tiny_paths(seed=1, cache_dir=tmp_path).model != paths.model
     assert isinstance(paths, TinyPaths)
     assert isinstance(paths.model, Path)
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_an_entry_that_cannot_be_read_is_not_built_anew(tmp_path, reason):
+    entry = tmp_path / "entry"
+    get_or_build(entry, ("a.txt",), lambda folder: (folder / "a.txt").write_text("first"))
+
+    def again(folder):
+        raise AssertionError("a look that failed is no reason to build")
+
+    with refused(entry / "a.txt", reason), pytest.raises(ConfigError, match=rf"{entry}/a\.txt: cannot be read"):
+        get_or_build(entry, ("a.txt",), again)
+    assert (entry / "a.txt").read_text() == "first"

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dataflex_rl.data.cache import is_there
 from dataflex_rl.data.tasks.items import Item
 from dataflex_rl.data.tasks.read import revision_of
 from dataflex_rl.data.tasks.source import Loaded, Source
+from dataflex_rl.errors import ConfigError
 from dataflex_rl.seeding import dataset_fingerprint
 
 FILE = "card.json"
@@ -68,13 +70,18 @@ def is_whole(folder: Path) -> bool:
 
     A folder without a card holds a user's own data, of which nothing more is known. Sizes are not known of the cards
     that were written before they had any.
+
+    Raises:
+        ConfigError: the card or a file cannot be read, so that nobody can say.
     """
     path = folder / FILE
-    if not path.is_file():
+    if not is_there(path):
         return True
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))["files"].values()
         sizes = [((folder / entry["file"]).stat().st_size, entry) for entry in entries]
         return all(size == entry.get("bytes", size) for size, entry in sizes)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         return False
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be read ({error.strerror or error})") from error

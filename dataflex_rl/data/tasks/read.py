@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,7 +113,8 @@ def _files(name: str, path: Path) -> list[Path]:
             return [path]
         beside = sorted(path.iterdir()) if path.is_dir() else []
         single = [file for file in beside if file.stem == name and file.suffix.lower() in SUFFIXES and file.is_file()]
-        many = sorted(file for file in (path / name).rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
+        below = (Path(at, file) for at, _, files in os.walk(path / name, onerror=_refuse) for file in files)
+        many = sorted(file for file in below if file.suffix.lower() in SUFFIXES and file.is_file())
     except OSError as error:
         raise ConfigError(f"{name}: source={path} cannot be read ({error.strerror})") from error
     if not single and not many:
@@ -123,6 +125,12 @@ def _files(name: str, path: Path) -> list[Path]:
     if len(places) > 1:
         raise ConfigError(f"{name}: source={path} has {' and '.join(places)}; wanted one of them, so that it is clear")
     return single or many
+
+
+def _refuse(error: OSError) -> None:
+    """Raise what os.walk would pass over: a folder that is not there holds nothing, one that cannot be read might."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error
 
 
 def read_file(path: Path) -> list[Raw]:

@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
-from dataflex_rl.data.cache import default_root, entry_path, get_or_build, is_complete
+from dataflex_rl.data.cache import default_root, entry_path, get_or_build, is_complete, is_there
 from dataflex_rl.data.progress import watched
 from dataflex_rl.data.tiny import toy3
 from dataflex_rl.data.tiny.data import TRAIN_FILE, VAL_FILE, prepare_toy3
@@ -50,7 +50,7 @@ def tiny_paths(*, seed: int = 0, cache_dir: Path | None = None) -> TinyPaths:
 
 def is_built(paths: TinyPaths) -> bool:
     """Return whether `build` has nothing left to do for these paths."""
-    return is_complete(paths.model, _MODEL_FILES) and paths.train.is_file() and paths.val.is_file()
+    return is_complete(paths.model, _MODEL_FILES) and is_there(paths.train) and is_there(paths.val)
 
 
 def cached_toy3(knobs: DataKnobs, *, cache_dir: Path | None = None) -> tuple[Path, Path]:

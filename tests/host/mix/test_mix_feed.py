@@ -14,7 +14,8 @@ from verl.utils.tensordict_utils import get_tensordict
 
 import dataflex_rl.plugin  # noqa: F401 (verl must have loaded it before our host modules are imported one by one)
 from dataflex_rl.host.mix_feed import SamplerOrder, collated
-from dataflex_rl.seeding import common_prefix, prompt_key
+from dataflex_rl.record.streams import common_prefix
+from dataflex_rl.seeding import prompt_key
 from tests.host.mix.composed import drawn, stepped, trainer
 
 EQUAL = {"math": 1.0, "logic": 1.0, "science": 1.0}

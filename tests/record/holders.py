@@ -1,15 +1,15 @@
-"""What the tests of claims share: hand-written claims, and processes that hold one."""
+"""What the tests of locks share: hand-written holders, and processes that hold one."""
 
 import signal
 import subprocess
 import sys
 
-from dataflex_rl.record.locks import place
+from dataflex_rl.record.lockfile import host_id
 
 
 def holder(**changes):
     processes = [{"pid": 2**22 - 1, "start": 1}]
-    return {"host": "h", "place": place(), "since": "noon", "token": "t", "processes": processes} | changes
+    return {"host": "h", "host_id": host_id(), "since": "noon", "token": "t", "processes": processes} | changes
 
 
 def start(script, folder):
