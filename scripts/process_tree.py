@@ -46,7 +46,7 @@ class Meter:
                 self.before[key] = spent
             self.cpu[key] = max(spent - self.before.get(key, 0.0), self.cpu.get(key, 0.0))
         self.processes = max(self.processes, len(alive))
-        if self.looks % _PSS_EVERY == 0:
+        if self.looks % _PSS_EVERY == 1:
             self.pss = max(self.pss, sum(_pss(process) for process in alive))
         self.looks += 1
 
