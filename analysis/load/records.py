@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AnalysisError
-from analysis.load.frame import Run, Score
+from analysis.load.frame import LeftOut, Run, Score
 
 _SKIPPED = re.compile(r"\.old-\d+$")
 _PARTS = frozenset(("manifest.json", "eval.json", "status.json", "metrics.jsonl"))
 _NO_REGIME: tuple[Any, ...] = (None, "", {})
+_OPEN = ("pending", "running", "failed", "interrupted")
 
 
 def find(root: Path) -> list[Path]:
@@ -49,6 +50,28 @@ def load(root: Path) -> tuple[list[Run], list[str]]:
     return runs, notes
 
 
+def left_out(root: Path) -> list[LeftOut]:
+    """List the runs under root that have a manifest and no usable result: what a verdict must not pass over."""
+    found = []
+    for folder in find(root):
+        if (folder / "manifest.json").exists() and _unfinished(folder):
+            manifest, where = read_json(folder / "manifest.json"), folder / "eval.json"
+            status = read_json(folder / "status.json") if (folder / "status.json").exists() else {}
+            state = str(status.get("state"))
+            found.append(
+                LeftOut(
+                    model=_text(where, manifest, "model"),
+                    task=_text(where, manifest, "task"),
+                    regime=_regime(manifest),
+                    steps=_whole(where, "steps", manifest.get("steps")),
+                    method=_text(where, manifest, "method"),
+                    seed=_whole(where, "seed", manifest.get("seed")),
+                    state=state if state in _OPEN else "broken",
+                )
+            )
+    return found
+
+
 def read(folder: Path) -> Run:
     """Read one finished record."""
     manifest = read_json(folder / "manifest.json")
@@ -74,17 +97,12 @@ def build(
         )
     trained, untrained = _scores(where, benchmarks, "trained"), _scores(where, benchmarks, "untrained")
     steps = evaluation.get("steps") if manifest.get("steps") is None else manifest["steps"]
-    regime = manifest.get("regime")
     return Run(
         run_id="/".join(source.split("/")[-4:]),
         source=source,
         model=_text(where, manifest, "model"),
         task=_text(where, manifest, "task"),
-        regime=None
-        if regime in _NO_REGIME
-        else regime
-        if isinstance(regime, str)
-        else json.dumps(regime, sort_keys=True),
+        regime=_regime(manifest),
         steps=_whole(where, "steps", steps),
         evaluation=str(manifest.get("evaluation_digest") or _layout(trained)),
         method=_text(where, manifest, "method"),
@@ -182,6 +200,13 @@ def _kind(manifest: Mapping[str, Any]) -> str | None:
 def _component(value: Any) -> str | None:
     name = value.get("name") if isinstance(value, dict) else value
     return name if isinstance(name, str) else None
+
+
+def _regime(manifest: Mapping[str, Any]) -> str | None:
+    regime = manifest.get("regime")
+    if regime in _NO_REGIME:
+        return None
+    return regime if isinstance(regime, str) else json.dumps(regime, sort_keys=True)
 
 
 def _text(where: Path, manifest: Mapping[str, Any], key: str) -> str:

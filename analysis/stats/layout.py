@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from analysis.benchmarks import Floats
 
@@ -51,6 +52,14 @@ def layout(score_MS: Floats) -> Layout:
 def pooled_difference_sd(fit: Layout) -> float:
     """Give the sd of a paired difference that the block's residuals imply."""
     return math.sqrt(2.0) * fit.residual_sd
+
+
+def sd_interval(sd: float, df: int, level: float = 0.95) -> tuple[float, float]:
+    """Give the chi-square interval of a true sd from an estimate with df degrees of freedom; NaN for df 0 or sd 0."""
+    if df < 1 or not sd > 0:
+        return math.nan, math.nan
+    low, high = stats.chi2.ppf([0.5 + level / 2, 0.5 - level / 2], df)
+    return sd * math.sqrt(df / float(low)), sd * math.sqrt(df / float(high))
 
 
 @dataclass(frozen=True, kw_only=True)
