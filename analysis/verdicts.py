@@ -79,8 +79,8 @@ def shared_noise(comparison: Comparison, options: Options) -> list[str]:
             continue
         lines.append(
             f"{block.name}: all deltas against {match.control} hold the noise of the same {runs} runs, which moves "
-            f"them together by up to {half:.2f} points ({100 * options.level:g}%){_together(comparison, match.methods)}: a "
-            "control that came out low makes every method look good"
+            f"them together by up to {half:.2f} points ({100 * options.level:g}%)"
+            f"{_together(comparison, match.methods)}: a control that came out low makes every method look good"
         )
     return lines
 
