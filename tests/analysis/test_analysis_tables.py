@@ -170,15 +170,35 @@ def test_gain_pairs_trained_with_untrained_of_the_same_run(tables):
     assert row["delta"] == pytest.approx(row["score"] - 40.0)
 
 
-def test_cost_and_equal_tokens(tables):
+def test_cost_without_evaluations_during_training_compares_nothing(tables):
     cost = {r["method"]: r for r in tables["cost"].rows if r["kind"] == "cost"}
     assert (cost["topk"]["tokens_generated"], cost["topk"]["tokens_trained"]) == (60_000, 30_000)
-    equal = {(r["method"], r["axis"]): r for r in tables["cost"].rows if r["kind"] == "equal"}
-    assert equal[("topk", "generated tokens")]["tokens"] == 60_000
-    # topk trains half as many tokens: matched at 30,000, where the control stands at step 30 of 60.
-    trained = equal[("topk", "trained tokens")]
-    assert trained["tokens"] == 30_000
-    assert trained["control_score"] < trained["score"] - 3
+    # Training rewards are there, and are no score: no row compares them.
+    assert {r["kind"] for r in tables["cost"].rows} == {"cost"}
+    assert any("Runs without such evaluations are not compared" in n for n in tables["cost"].notes)
+
+
+def test_equal_generated_tokens_by_hand(tmp_path, rng):
+    root = write_sweep(tmp_path, Sweep(methods=("uniform", "topk"), metrics=False), rng)
+    for path in root.rglob("eval.json"):
+        method, seed = path.parent.parent.name, int(path.parent.name[-1])
+        entry = json.loads(path.read_text())
+        # topk generates twice as much: it ends at 2000 tokens, the control at 1000.
+        per_step, correct = (1000, (40, 60)) if method == "topk" else (500, (42 + seed, 50 + 3 * seed))
+        entry["during"] = [
+            {"step": step, "tokens": {"generated": per_step * step},
+             "benchmarks": {b: {"correct": right, "total": 100} for b in entry["benchmarks"]}}
+            for step, right in zip((1, 2), correct, strict=True)
+        ]  # fmt: skip
+        path.write_text(json.dumps(entry))
+    table = build(make_study([str(root)], Options()), "cost")[0]
+    row = next(r for r in table.rows if r["kind"] == "equal")
+    # At 1000 tokens: topk after step 1, 40; the control after step 2: 50, 53, 56.
+    assert (row["tokens"], row["score"], row["control_score"]) == (1000, pytest.approx(40), pytest.approx(53))
+    assert (row["n"], row["unit"], row["family_size"]) == (3, "points", 1)
+    assert (row["delta"], row["sd"], row["p_holm"]) == (pytest.approx(-13), pytest.approx(3), row["p_t"])
+    assert "domain_balanced at equal generated tokens" in row["question"]
+    assert not any("compute-matched" in v.title for v in table.views)
 
 
 def test_items_table_keeps_both_uncertainties(tables):
