@@ -12,6 +12,7 @@
     simulation    operating characteristics of a design
     power         detectable effect, seeds needed, power of the paired t test and of TOST
     layout        two-way method + seed layout: residual sd, seed ICC, pairing gain
+    noise         spread of runs and its split, late evaluations, A/A tests
     ranks         rank correlations of summaries and how fragile they are; rank intervals
     bootstrap     percentile bootstrap (secondary, n >= 8)
     suspects      evaluations that do not fit their block

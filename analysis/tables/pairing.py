@@ -22,7 +22,7 @@ _COLUMNS = columns(
     "variance_ratio|variance paired / unpaired|ratio",
     "p_better|P(A > B)|ratio",
     "mde80_pooled|MDE 80%|score",
-    "mde80_pooled_low,mde80_pooled_high|its limits|interval",
+    "mde80_pooled_low,mde80_pooled_high|its limits|limits",
 )
 
 

@@ -15,7 +15,7 @@ _COLUMNS = columns(
     "pilot_seeds|pilot seeds|int",
     "arms|methods|int",
     "sd_difference|sd of a paired difference|score",
-    "sd_difference_low,sd_difference_high|its 95% limits|interval",
+    "sd_difference_low,sd_difference_high|its 95% limits|limits",
     "seeds_needed|seeds needed|int",
     "seeds_if_known|were the sd known|int",
     "seeds_needed_clean|seeds needed without suspects|int",
@@ -23,7 +23,7 @@ _COLUMNS = columns(
     "power||ratio",
     "power_all|power, all methods better|ratio",
     "mde80|MDE 80%|score",
-    "mde80_low,mde80_high|its limits|interval",
+    "mde80_low,mde80_high|its limits|limits",
     "tost_power|TOST power|ratio",
 )
 
