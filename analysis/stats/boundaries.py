@@ -96,7 +96,8 @@ def _simulated(design: Design, arms: int, paths: int, rng: np.random.Generator) 
     for j in range(design.looks):
         between = (arms + 1) * j  # degrees of freedom that the batch means hold
         df = design.degrees(j)
-        within_R = within_R + rng.chisquare(df - between - free, paths)
+        new = df - between - free  # none where every batch is a single run
+        within_R = within_R + (rng.chisquare(new, paths) if new else 0.0)
         free = df - between
         s_R = np.sqrt((within_R + square_RJ[:, j] + other_RJ[:, j]) / df)
         factor = 1 / design.runs_J[j] + 1 / design.controls_J[j]

@@ -97,8 +97,10 @@ def blockers(needed: Sequence[tuple[str, int]], cells: Cells) -> list[str]:
 
 
 def sentence(design: Design, decision: Decision, control: str, *, refused: str = "") -> str:
-    """Say what an arm's last look shows, so that it can be quoted alone."""
+    """Say what an arm's last look shows, so that it can be quoted alone. `refused`: the look's reason, if any."""
     d = decision
+    if math.isnan(d.delta):
+        return f"{d.arm} has no usable run at look {d.look} of {design.looks}: {d.n} of {d.planned} are finished."
     runs = f"{d.n} of {d.planned} runs, the others failed for good" if d.n < d.planned else f"{d.n} runs"
     where = f"at look {d.look} of {design.looks} ({runs} against {d.controls} of {control})"
     seen = f"{d.delta:+.2f} points {where}, interval [{d.low:+.2f}, {d.high:+.2f}]"

@@ -10,10 +10,8 @@ Source: Dunnett, doi 10.1080/01621459.1955.10501294.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from analysis.errors import AnalysisError, unknown
 
@@ -94,10 +92,6 @@ class Design:
         """Give the share of the last look's information."""
         last, now = (self.variance_factor(self.runs_J[j], self.controls_J[j]) for j in (-1, look))
         return last / now
-
-    def digest(self) -> str:
-        """Give a digest of every field."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def design(

@@ -70,6 +70,12 @@ def simulate(
 ) -> Outcome:
     """Run studies by the design's rules. `guards` applies Levene's test and the search for collapsed runs."""
     arm_RMn, control_Rn = _scores(design, world, rng, studies)
+    return play(design, bounds, arm_RMn, control_Rn, guards=guards)
+
+
+def play(design: Design, bounds: Boundaries, arm_RMn: Floats, control_Rn: Floats, *, guards: bool = True) -> Outcome:
+    """Decide R studies from the scores that each would get: (R, M, runs) and (R, controls), in order, none missing."""
+    studies = len(arm_RMn)
     status_RM = np.full((studies, design.arms), OPEN)
     if design.pairs:
         seen = paired_summary(arm_RMn, control_Rn)

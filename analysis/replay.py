@@ -1,0 +1,158 @@
+"""replay: a sequential design on the finished records of a fixed study, over many orders of its runs.
+
+python -m analysis.replay --runs SOURCE --design sequential --orders 1000
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from analysis import arguments
+from analysis.audit import Match
+from analysis.compare import Comparison, identity
+from analysis.errors import AnalysisError, guarded
+from analysis.options import Options
+from analysis.stats.boundaries import boundaries
+from analysis.stats.decisions import UNDECIDED, WORDS
+from analysis.stats.design import LARGER, POOLED, Design, design
+from analysis.stats.replay import fitted, replay
+from analysis.stats.sequential import INFERIOR, NO_GAIN, OPEN, SUPERIOR, decide, paired_summary
+from analysis.study import Study, make_study
+from analysis.summaries import DOMAIN_BALANCED
+from analysis.tables.format import markdown
+from analysis.tables.table import Row, Table, View, columns, unique
+
+_COLUMNS = columns(
+    "method",
+    "fixed|fixed study",
+    "agrees||ratio",
+    "contradicts||ratio",
+    "superior||ratio",
+    "no_gain|no gain|ratio",
+    "undecided||ratio",
+    "delta||delta",
+)
+
+
+def build(study: Study, name: str, *, count: int = 1000, variance: str = LARGER) -> Table:
+    """Give one row per block, family and method that has the runs a design asks for; the others are named.
+
+    Raises AnalysisError for an unknown design, for `fixed`, and for fewer than one order.
+    """
+    if name == "fixed":
+        raise AnalysisError("design 'fixed' is what is replayed against; wanted sequential or screen")
+    if count < 1:
+        raise AnalysisError(f"orders={count!r}; wanted 1 or more")
+    rows: list[Row] = []
+    views: list[View] = []
+    notes = [
+        "Orders of one study's runs are no new studies: agreement says how much the verdict hangs on which runs came "
+        "first. Fixed study: all seeds, paired t, the same one-sided alpha, family and margin.",
+    ]
+    for comparison in study.comparisons:
+        for match in comparison.matches:
+            if match.control is not None:
+                found, said = _rows(comparison, match, study.options, name, count, variance)
+                rows += found
+                notes += [f"{comparison.block.name}: {match.family}: {line}" for line in said]
+                if found:
+                    title = f"{comparison.block.name}: {match.family} against {match.control}, {name}"
+                    views.append(View(title=title, columns=_COLUMNS, rows=tuple(found)))
+    return Table(name="replay", title="Replayed designs", rows=tuple(rows), views=tuple(views), notes=unique(notes))
+
+
+def _rows(
+    comparison: Comparison, match: Match, options: Options, name: str, count: int, variance: str
+) -> tuple[list[Row], list[str]]:
+    block = comparison.block
+    score_MS = block.endpoints[DOMAIN_BALANCED]
+    control_S = score_MS[block.row(str(match.control))]
+    asked = design(name, max(len(match.methods), 1), margin=options.margin, variance=variance)
+    enough = [m for m in match.methods if _both(score_MS[block.row(m)], control_S).sum() >= asked.runs_J[-1]]
+    notes = [
+        f"{m} has {int(_both(score_MS[block.row(m)], control_S).sum())} seeds with its control, {name} wants "
+        f"{asked.runs_J[-1]}: left out"
+        for m in match.methods
+        if m not in enough
+    ]
+    if not enough:
+        return [], notes
+    at = [block.row(m) for m in enough]
+    whole_S = np.asarray(~np.isnan(score_MS[at] + control_S).any(axis=0))
+    if whole_S.sum() < asked.runs_J[-1]:
+        return [], [*notes, f"{int(whole_S.sum())} seeds are complete for all methods, {name} wants {asked.runs_J[-1]}"]
+    plan = design(name, len(enough), margin=options.margin, variance=variance)
+    plan = fitted(plan, int(whole_S.sum()), int(whole_S.sum()))
+    rng = options.generator()
+    fixed = design("fixed", len(enough), margin=options.margin, runs=int(whole_S.sum()), family=plan.family)
+    seen = paired_summary(score_MS[at][None][:, :, whole_S], control_S[None][:, whole_S])
+    fixed_M = decide(fixed, boundaries(fixed, rng), 0, seen, np.zeros((1, len(at)), dtype=np.int64))[0]
+    found = replay(
+        plan,
+        boundaries(plan, rng),
+        fixed_M,
+        fixed.most_runs,
+        score_MS[at][:, whole_S],
+        control_S[whole_S],
+        rng,
+        count=count,
+    )
+    rows = [
+        identity(block)
+        | {"family": match.family, "method": m, "control": match.control, "summary": DOMAIN_BALANCED, "design": name}
+        | {"fixed": UNDECIDED if fixed_M[i] == OPEN else WORDS[int(fixed_M[i])], "delta": float(seen.delta_RM[0, i])}
+        | {"agrees": float(found.agrees_M[i]), "contradicts": float(found.contradicts_M[i])}
+        | {"superior": float(found.share_VM[SUPERIOR][i]), "no_gain": float(found.share_VM[NO_GAIN][i])}
+        | {"inferior": float(found.share_VM[INFERIOR][i]), "undecided": float(found.share_VM[OPEN][i])}
+        | {"orders": count, "runs": found.runs, "fixed_runs": found.fixed_runs, "refused": found.refused}
+        for i, m in enumerate(enough)
+    ]
+    agrees = float(found.agrees_M.mean())
+    notes.append(_said(plan, found.runs, found.fixed_runs, agrees, float(found.contradicts_M.mean()), found.refused))
+    return rows, notes
+
+
+def _said(plan: Design, runs: float, fixed_runs: int, agrees: float, contradicts: float, refused: float) -> str:
+    looks = ", ".join(f"{n}/{c}" for n, c in zip(plan.runs_J, plan.controls_J, strict=True))
+    return (
+        f"looks at {looks} runs per method/controls; {runs:.1f} runs on average where the fixed study made "
+        f"{fixed_runs}; {100 * agrees:.0f}% of verdicts agree with it, {100 * contradicts:.1f}% contradict it; the "
+        f"pooled boundary was refused in {100 * refused:.0f}% of orders"
+    )
+
+
+def _both(a_S: np.ndarray, b_S: np.ndarray) -> np.ndarray:
+    return np.asarray(~np.isnan(a_S + b_S))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the replay of every block, or as JSON; --out also writes it. Exit code 2 and one line on stderr for
+    anything that does not fit.
+    """
+    return guarded(lambda: _run(argv))
+
+
+def _run(argv: list[str] | None) -> int:
+    parser = arguments.parser("python -m analysis.replay", "A sequential design on the runs of a finished study.")
+    parser.add_argument("--design", default="sequential", help="sequential or screen")
+    parser.add_argument("--orders", type=int, default=1000, help="orders of the runs")
+    parser.add_argument("--variance", choices=(LARGER, POOLED), default=LARGER, help="variance of an arm")
+    parser.add_argument("--json", action="store_true", help="print JSON at full precision")
+    parser.add_argument("--out", type=Path, default=None, help="folder to write to as well")
+    parsed = parser.parse_args(argv)
+    study = make_study(parsed.runs, arguments.options(parsed))
+    table = build(study, parsed.design, count=parsed.orders, variance=parsed.variance)
+    text = json.dumps({"tables": {"replay": table.as_json()}}, indent=1, allow_nan=False) + "\n"
+    text = text if parsed.json else markdown(table)
+    if parsed.out is not None:
+        arguments.write(parsed.out / ("replay.json" if parsed.json else "replay.md"), text)
+    sys.stdout.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
