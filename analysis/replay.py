@@ -19,7 +19,7 @@ from analysis.options import Options
 from analysis.stats.boundaries import boundaries
 from analysis.stats.decisions import UNDECIDED, WORDS
 from analysis.stats.design import LARGER, POOLED, Design, design
-from analysis.stats.replay import fitted, replay
+from analysis.stats.replay import Replay, fitted, replay
 from analysis.stats.sequential import INFERIOR, NO_GAIN, OPEN, SUPERIOR, decide, paired_summary
 from analysis.study import Study, make_study
 from analysis.summaries import DOMAIN_BALANCED
@@ -68,65 +68,68 @@ def build(study: Study, name: str, *, count: int = 1000, variance: str = LARGER)
 def _rows(
     comparison: Comparison, match: Match, options: Options, name: str, count: int, variance: str
 ) -> tuple[list[Row], list[str]]:
+    """Replay one family: a row per method, and what was left out or found in words."""
     block = comparison.block
     score_MS = block.endpoints[DOMAIN_BALANCED]
     control_S = score_MS[block.row(str(match.control))]
-    asked = design(name, max(len(match.methods), 1), margin=options.margin, variance=variance)
-    enough = [m for m in match.methods if _both(score_MS[block.row(m)], control_S).sum() >= asked.runs_J[-1]]
-    notes = [
-        f"{m} has {int(_both(score_MS[block.row(m)], control_S).sum())} seeds with its control, {name} wants "
-        f"{asked.runs_J[-1]}: left out"
-        for m in match.methods
-        if m not in enough
-    ]
-    if not enough:
-        return [], notes
-    at = [block.row(m) for m in enough]
+    wanted = design(name, len(match.methods), margin=options.margin).runs_J[-1]
+    names, notes = _with_runs(comparison, match, wanted)
+    at = [block.row(m) for m in names]
     whole_S = np.asarray(~np.isnan(score_MS[at] + control_S).any(axis=0))
-    if whole_S.sum() < asked.runs_J[-1]:
-        return [], [*notes, f"{int(whole_S.sum())} seeds are complete for all methods, {name} wants {asked.runs_J[-1]}"]
-    plan = design(name, len(enough), margin=options.margin, variance=variance)
-    plan = fitted(plan, int(whole_S.sum()), int(whole_S.sum()))
+    runs = int(whole_S.sum())
+    if not names or runs < wanted:
+        short = [f"{runs} seeds are complete for all methods, {name} wants {wanted}"] if names else []
+        return [], [*notes, *short]
+    finished_S = control_S[~np.isnan(control_S)]
+    plan = fitted(design(name, len(names), margin=options.margin, variance=variance), runs, len(finished_S))
     rng = options.generator()
-    fixed = design("fixed", len(enough), margin=options.margin, runs=int(whole_S.sum()), family=plan.family)
+    fixed = design("fixed", len(names), margin=options.margin, runs=runs, family=plan.family)
     seen = paired_summary(score_MS[at][None][:, :, whole_S], control_S[None][:, whole_S])
     fixed_M = decide(fixed, boundaries(fixed, rng), 0, seen, np.zeros((1, len(at)), dtype=np.int64))[0]
-    found = replay(
-        plan,
-        boundaries(plan, rng),
-        fixed_M,
-        fixed.most_runs,
-        score_MS[at][:, whole_S],
-        control_S[whole_S],
-        rng,
-        count=count,
-    )
+    bounds, score_MS = boundaries(plan, rng), score_MS[at][:, whole_S]
+    found = replay(plan, bounds, fixed_M, fixed.most_runs, score_MS, finished_S, rng, count=count)
+    common = identity(block) | {"family": match.family, "control": match.control, "summary": DOMAIN_BALANCED}
+    common |= {"design": name, "orders": count, "runs": found.runs, "fixed_runs": found.fixed_runs}
+    common["refused"] = found.refused
     rows = [
-        identity(block)
-        | {"family": match.family, "method": m, "control": match.control, "summary": DOMAIN_BALANCED, "design": name}
-        | {"fixed": UNDECIDED if fixed_M[i] == OPEN else WORDS[int(fixed_M[i])], "delta": float(seen.delta_RM[0, i])}
-        | {"agrees": float(found.agrees_M[i]), "contradicts": float(found.contradicts_M[i])}
-        | {"superior": float(found.share_VM[SUPERIOR][i]), "no_gain": float(found.share_VM[NO_GAIN][i])}
-        | {"inferior": float(found.share_VM[INFERIOR][i]), "undecided": float(found.share_VM[OPEN][i])}
-        | {"orders": count, "runs": found.runs, "fixed_runs": found.fixed_runs, "refused": found.refused}
-        for i, m in enumerate(enough)
+        common | {"method": m, "delta": float(seen.delta_RM[0, i])} | _shares(found, i) for i, m in enumerate(names)
     ]
-    agrees = float(found.agrees_M.mean())
-    notes.append(_said(plan, found.runs, found.fixed_runs, agrees, float(found.contradicts_M.mean()), found.refused))
-    return rows, notes
+    return rows, [*notes, _said(plan, found)]
 
 
-def _said(plan: Design, runs: float, fixed_runs: int, agrees: float, contradicts: float, refused: float) -> str:
+def _with_runs(comparison: Comparison, match: Match, wanted: int) -> tuple[list[str], list[str]]:
+    """Give the methods with enough seeds that the control has too, and say which have not."""
+    block = comparison.block
+    score_MS = block.endpoints[DOMAIN_BALANCED]
+    count_M = (~np.isnan(score_MS + score_MS[block.row(str(match.control))])).sum(axis=1)
+    seeds = {m: int(count_M[block.row(m)]) for m in match.methods}
+    few = [f"{m} has {n} seeds with its control, the design wants {wanted}: left out" for m, n in seeds.items()
+           if n < wanted]  # fmt: skip
+    return [m for m, n in seeds.items() if n >= wanted], few
+
+
+def _shares(found: Replay, i: int) -> Row:
+    """Give one arm's numbers."""
+    fixed = int(found.fixed_M[i])
+    return {
+        "fixed": UNDECIDED if fixed == OPEN else WORDS[fixed],
+        "agrees": float(found.agrees_M[i]),
+        "contradicts": float(found.contradicts_M[i]),
+        "superior": float(found.share_VM[SUPERIOR][i]),
+        "no_gain": float(found.share_VM[NO_GAIN][i]),
+        "inferior": float(found.share_VM[INFERIOR][i]),
+        "undecided": float(found.share_VM[OPEN][i]),
+    }
+
+
+def _said(plan: Design, found: Replay) -> str:
     looks = ", ".join(f"{n}/{c}" for n, c in zip(plan.runs_J, plan.controls_J, strict=True))
+    agrees, contradicts = float(found.agrees_M.mean()), float(found.contradicts_M.mean())
     return (
-        f"looks at {looks} runs per method/controls; {runs:.1f} runs on average where the fixed study made "
-        f"{fixed_runs}; {100 * agrees:.0f}% of verdicts agree with it, {100 * contradicts:.1f}% contradict it; the "
-        f"pooled boundary was refused in {100 * refused:.0f}% of orders"
+        f"looks at {looks} runs per method/controls; {found.runs:.1f} runs on average where the fixed study made "
+        f"{found.fixed_runs}; {100 * agrees:.0f}% of verdicts agree with it, {100 * contradicts:.1f}% contradict it; "
+        f"the pooled boundary was refused in {100 * found.refused:.0f}% of orders"
     )
-
-
-def _both(a_S: np.ndarray, b_S: np.ndarray) -> np.ndarray:
-    return np.asarray(~np.isnan(a_S + b_S))
 
 
 def main(argv: list[str] | None = None) -> int:

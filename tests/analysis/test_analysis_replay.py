@@ -104,7 +104,7 @@ def test_the_table_and_its_command(finished, capsys):
     a, b = (block.endpoints["domain_balanced"][block.row(m)] for m in ("ar", "uniform"))
     assert rows["ar"]["delta"] == pytest.approx(stats.ttest_rel(a, b).statistic * stats.sem(a - b))
     notes = " ".join(table["notes"])
-    assert "per has 5 seeds with its control, sequential wants 8: left out" in notes
+    assert "per has 5 seeds with its control, the design wants 8: left out" in notes
     assert "where the fixed study made 48" in notes
 
 
