@@ -109,7 +109,7 @@ def sentence(design: Design, decision: Decision, control: str, *, refused: str =
         WORDS[SUPERIOR]: f"{d.arm} is superior to {control}: {seen}; {d.needed:+.2f} was needed {family}. An estimate "
         "after stopping for superiority is biased upwards.",
         WORDS[NO_GAIN]: f"A gain of {design.margin:g} points over {control} is ruled out for {d.arm}: {seen}. This "
-        "does not say that there is no difference.",
+        "does not say that there is no difference; an estimate after stopping for it is biased downwards.",
         WORDS[INFERIOR]: f"{d.arm} is inferior to {control}: {seen}; {-d.needed:+.2f} was needed {family}. An estimate "
         "after stopping for inferiority is biased downwards.",
         UNDECIDED: f"{d.arm} against {control} is undecided after the last look: {seen}; {d.needed:+.2f} was needed "

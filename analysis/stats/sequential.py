@@ -99,7 +99,11 @@ def _superior(design: Design, bounds: Boundaries, look: int, seen: Summary, stat
 
 
 def interval(bounds: Boundaries, delta: float, se: float) -> tuple[float, float]:
-    """Give delta +- the last look's bound for one arm * se: valid at any look, wider than a fixed 95% interval."""
+    """Give delta +- the last look's bound for one arm * se.
+
+    Over studies it covers about 95% (simulated: 93 to 96% at effects of 0 to 2 margins), not given that a study stopped
+    early: delta at a stop for superiority is too large on average, at a stop for no gain too small.
+    """
     half = bounds.one_J[-1] * se
     return delta - half, delta + half
 

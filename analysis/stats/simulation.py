@@ -50,9 +50,14 @@ class World:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """Decisions and costs over R studies. refused_R: studies in which a guard refused the pooled boundary."""
+    """Decisions and costs over R studies, and what each arm's last look saw (unpaired, but for the fixed design).
+
+    refused_R: studies in which a guard refused the pooled boundary.
+    """
 
     status_RM: Status
+    delta_RM: Floats
+    se_RM: Floats
     runs_R: Floats
     refused_R: Bools
 
@@ -81,24 +86,31 @@ def play(design: Design, bounds: Boundaries, arm_RMn: Floats, control_Rn: Floats
         seen = paired_summary(arm_RMn, control_Rn)
         return Outcome(
             status_RM=decide(design, bounds, 0, seen, status_RM),
+            delta_RM=seen.delta_RM,
+            se_RM=seen.se_RM,
             runs_R=np.full(studies, float(design.most_runs)),
             refused_R=np.zeros(studies, dtype=bool),
         )
     at_RM = np.zeros((studies, design.arms), dtype=np.int64)
     control_R = np.zeros(studies, dtype=np.int64)
     refused_R = np.zeros(studies, dtype=bool)
+    delta_RM, se_RM = np.zeros(status_RM.shape), np.zeros(status_RM.shape)
     views = [_View(arm_RMn[:, :, :n], control_Rn[:, :c]) for n, c in zip(design.runs_J, design.controls_J, strict=True)]
     for j, view in enumerate(views):
         open_RM = status_RM == OPEN
         at_RM, control_R = np.where(open_RM, j, at_RM), np.where(open_RM.any(axis=1), j, control_R)
         if guards:
             refused_R |= open_RM.any(axis=1) & _refused(design, views, at_RM, j)
-        new_RM = decide(design, bounds, j, _seen(design, views, at_RM, j, view), status_RM)
+        now = _seen(design, views, at_RM, j, view)
+        delta_RM, se_RM = np.where(open_RM, now.delta_RM, delta_RM), np.where(open_RM, now.se_RM, se_RM)
+        new_RM = decide(design, bounds, j, now, status_RM)
         status_RM = np.where(refused_R[:, None], status_RM, new_RM)
     if refused_R.any():
         status_RM[refused_R] = _paired(design, arm_RMn[refused_R], control_Rn[refused_R], status_RM[refused_R])
     runs_R = np.array(design.runs_J)[at_RM].sum(axis=1) + np.array(design.controls_J)[control_R]
-    return Outcome(status_RM=status_RM, runs_R=runs_R.astype(np.float64), refused_R=refused_R)
+    return Outcome(
+        status_RM=status_RM, delta_RM=delta_RM, se_RM=se_RM, runs_R=runs_R.astype(np.float64), refused_R=refused_R
+    )
 
 
 def fallback_bounds(design: Design, runs: int) -> Boundaries:

@@ -292,7 +292,8 @@ def test_sentences(rng):
     found = look(1, study(rng))
     said = {a: sentence(PLAN, found.of(a), "plain") for a in ARMS}
     assert "A gain of 1 points over plain is ruled out for same" in said["same"]
-    assert said["same"].endswith("This does not say that there is no difference.")
+    assert "This does not say that there is no difference; " in said["same"]
+    assert said["same"].endswith("an estimate after stopping for it is biased downwards.")
     assert said["unclear"].startswith("unclear against plain is open: ")
     assert f"interval [{found.of('unclear').low:+.2f}, {found.of('unclear').high:+.2f}]" in said["unclear"]
 

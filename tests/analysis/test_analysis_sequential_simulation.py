@@ -57,6 +57,17 @@ def test_the_design_beats_the_fixed_one_with_fewer_runs(each):
     assert found["sequential"].most_runs == 124
 
 
+def test_intervals_cover_and_estimates_after_a_stop_are_biased(each):
+    plan, bounds = each["sequential"]
+    for effect, sign in ((0.0, -1), (1.0, 1), (2.0, 1)):
+        world = World(effect_M=np.full(12, effect), sigma=SIGMA)
+        found = simulate(plan, bounds, world, np.random.default_rng(6), studies=1500, guards=False)
+        covered = np.abs(found.delta_RM - effect) <= bounds.one_J[-1] * found.se_RM
+        assert covered.mean() == pytest.approx(0.95, abs=0.025)
+        bias = (found.delta_RM - effect).mean()
+        assert sign * bias == pytest.approx(0.07, abs=0.04)  # away from the middle: where a study stops early
+
+
 def test_the_familys_error_holds_over_all_arms():
     plan, bounds = made("sequential")
     found = simulate(plan, bounds, World(effect_M=MIXED, sigma=SIGMA), np.random.default_rng(3), studies=3000)
