@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,12 +13,20 @@ from analysis.audit import Match, PairAudit, audit_pair, match
 from analysis.benchmarks import PAPER, Floats
 from analysis.blocks import Block
 from analysis.errors import unknown
+from analysis.families import decide
+from analysis.load.frame import LeftOut
 from analysis.options import MIXERS, SELECT_REWEIGHT, Options
 from analysis.stats.bootstrap import percentile_interval
 from analysis.stats.equivalence import tost
-from analysis.stats.layout import Layout, layout, pairing_gain, pooled_difference_sd, probability_better
-from analysis.stats.multiplicity import adjusted, verdict
-from analysis.stats.paired import paired, smallest_p
+from analysis.stats.layout import (
+    Layout,
+    layout,
+    pairing_gain,
+    pooled_difference_sd,
+    probability_better,
+    sd_interval,
+)
+from analysis.stats.paired import SMALLEST_N, paired, smallest_p
 from analysis.stats.power import detectable
 from analysis.stats.suspects import Flag, find_suspects, suspect_runs
 from analysis.summaries import DOMAIN_BALANCED, why_missing
@@ -38,15 +47,16 @@ class Comparison:
     notes: tuple[str, ...] = field(default=())
 
 
-def compare_all(found: list[Block], options: Options) -> list[Comparison]:
+def compare_all(found: list[Block], options: Options, left_out: Sequence[LeftOut] = ()) -> list[Comparison]:
     """Compare every block; Holm over the primary summary per block, or over all blocks with options.holm = "all".
 
+    `left_out` are runs without a result: their seeds are part of every verdict they were planned for.
     Raises AnalysisError for a control or method that was asked for and that no block has.
     """
     _check_names(found, options)
-    comparisons = [_elsewhere(compare(block, options), found, options) for block in found]
+    comparisons = [_elsewhere(compare(block, options, left_out), found, options) for block in found]
     if options.holm == "all":
-        _adjust([r for c in comparisons for r in c.rows], options, across=True)
+        decide([r for c in comparisons for r in c.rows], options, across=True)
     return comparisons
 
 
@@ -72,7 +82,7 @@ def _elsewhere(comparison: Comparison, found: list[Block], options: Options) -> 
     return replace(comparison, notes=tuple(notes))
 
 
-def compare(block: Block, options: Options) -> Comparison:
+def compare(block: Block, options: Options, left_out: Sequence[LeftOut] = ()) -> Comparison:
     """Compare every method of a block with its control, on every summary, domain and benchmark."""
     flags = find_suspects(
         block.score_MSK,
@@ -95,8 +105,9 @@ def compare(block: Block, options: Options) -> Comparison:
         for method in found.methods:
             audit = audit_pair(block, found.family, method, found.control, options)
             audits[(found.family, method)] = audit
-            rows += [_row(block, found, method, e, audit, clean, options) for e in block.endpoints]
-    _adjust(rows, options, across=False)
+            seeds = _planned(block, found, method, left_out)
+            rows += [_row(block, found, method, e, audit, clean, options) | seeds for e in block.endpoints]
+    decide(rows, options, across=False)
     return Comparison(
         block=block,
         matches=tuple(matches),
@@ -112,6 +123,15 @@ def identity(block: Block) -> Row:
     """Give the columns that name a block; `campaign` and `task` are the same word from two kinds of source."""
     model, task, regime, steps, evaluation = block.key
     return {"model": model, "campaign": task, "task": task, "regime": regime, "steps": steps, "evaluation": evaluation}
+
+
+def _planned(block: Block, found: Match, method: str, left_out: Sequence[LeftOut]) -> Row:
+    """Give the number of seeds that either side was run or planned at, and those of them without a result."""
+    missing = [x for x in left_out if x.belongs(block.key) and x.method in (method, found.control)]
+    seeds = {*block.seeds_of(method), *block.seeds_of(str(found.control)), *(x.seed for x in missing)}
+    failed = sorted({x.seed for x in missing if x.state in ("failed", "broken")})
+    unfinished = sorted({x.seed for x in missing} - set(failed))
+    return {"planned_seeds": len(seeds), "failed_seeds": failed, "unfinished_seeds": unfinished}
 
 
 def _row(
@@ -133,7 +153,8 @@ def _row(
         "dropped_seeds": sorted({*audit.refused, *incomplete, *_one_sided(block, method, control)}),
     }
     constant = _constant_counts(block, method, control, endpoint, kept)
-    row |= _statistics(a_S[whole_S], b_S[whole_S], constant, block.endpoints[endpoint], options)
+    row |= _statistics(a_S[whole_S], b_S[whole_S], constant, options)
+    row |= _detectable(row, layout(block.endpoints[endpoint]), len(found.methods), options)
     if row["n"] == 0:
         missing = why_missing(endpoint, block.benchmarks, block.items_K, block.domain_K) if incomplete else "no pair"
         row["reason"] = missing
@@ -142,21 +163,37 @@ def _row(
     return row
 
 
-def _statistics(a_S: Floats, b_S: Floats, constant: bool, endpoint_MS: Floats, options: Options) -> Row:
+def _detectable(row: Row, fit: Layout, arms: int, options: Options) -> Row:
+    """Give the effects detectable with 80% power: by the row's own test, and by its verdict.
+
+    The verdict's comes from the block's pooled sd at the level of Holm's first step, with the interval that the pooled
+    sd has.
+    """
+    n, sd = (row["n"], pooled_difference_sd(fit)) if row["n"] >= SMALLEST_N else (0, math.nan)
+    low, high = sd_interval(sd, fit.df, options.level)
+    level = options.alpha / arms
+    return {
+        "mde80": detectable(row["sd"], n, options.alpha),
+        "mde80_pooled": detectable(sd, n, level),
+        "mde80_pooled_low": detectable(low, n, level),
+        "mde80_pooled_high": detectable(high, n, level),
+    }
+
+
+def _statistics(a_S: Floats, b_S: Floats, constant: bool, options: Options) -> Row:
     delta_S = a_S - b_S
     result = paired(delta_S, options.generator(), level=options.level, constant=constant)
     equal = tost(delta_S if result.testable else delta_S[:0], options.margin, alpha=options.alpha)
     gain = pairing_gain(a_S, b_S)
     boot = percentile_interval(delta_S, options.generator(), level=options.level, resamples=options.resamples)
-    low, high = result.ci_low, result.ci_high
     return {
         "n": result.n,
         "score": float(a_S.mean()) if result.n else math.nan,
         "control_score": float(b_S.mean()) if result.n else math.nan,
         "delta": result.mean,
         "sd": result.sd,
-        "ci_low": low,
-        "ci_high": high,
+        "ci_low": result.ci_low,
+        "ci_high": result.ci_high,
         "p_t": result.p_t,
         "p_perm": result.p_perm,
         "p_wilcoxon": result.p_wilcoxon,
@@ -165,18 +202,13 @@ def _statistics(a_S: Floats, b_S: Floats, constant: bool, endpoint_MS: Floats, o
         "tost_p": equal.p,
         "tost_ci_low": equal.ci_low,
         "tost_ci_high": equal.ci_high,
-        "equivalent": None if math.isnan(equal.p) else equal.p < options.alpha,
-        "mde80": detectable(result.sd, result.n, options.alpha),
-        "mde80_pooled": detectable(pooled_difference_sd(layout(endpoint_MS)), result.n, options.alpha),
         "d_z": result.d_z,
         "pairing_r": gain.r,
         "variance_ratio": gain.variance_ratio,
         "p_better": probability_better(a_S, b_S),
         "boot_low": boot[0],
         "boot_high": boot[1],
-        "within_margin": None if math.isnan(low) else -options.margin < low and high < options.margin,
         "smallest_p": smallest_p(result.n) if result.n else math.nan,
-        "verdict": "",
         "reason": result.reason,
     }
 
@@ -193,25 +225,6 @@ def _without(clean_MS: Floats, block: Block, method: str, control: str, at: list
         "ci_high_clean": result.ci_high,
         "p_t_clean": result.p_t,
     }
-
-
-def _adjust(rows: list[Row], options: Options, *, across: bool) -> None:
-    """Fill p_holm per family and summary, p_bh over method x benchmark, and the verdicts."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        summary = "benchmark" if row["kind"] == "benchmark" else row["summary"]
-        block = () if across and summary == DOMAIN_BALANCED else _block_key(row)
-        groups.setdefault((row["family"], summary, *block), []).append(row)
-    for (_, summary, *_), members in groups.items():
-        column, method = ("p_bh", "bh") if summary == "benchmark" else ("p_holm", "holm")
-        p_F = adjusted(np.array([r["p_t"] for r in members]), method)
-        for row, p in zip(members, p_F, strict=True):
-            row[column] = float(p)
-            row["verdict"] = verdict(row["delta"], float(p), row["tost_p"], options.alpha)
-
-
-def _block_key(row: Row) -> tuple[Any, ...]:
-    return tuple(row[k] for k in ("model", "task", "regime", "steps", "evaluation"))
 
 
 def _is_domain(block: Block, endpoint: str) -> bool:

@@ -70,4 +70,4 @@ class Study:
 def make_study(sources: Sequence[str], options: Options) -> Study:
     """Load the sources and compare everything that may be compared. Raises AnalysisError as the loaders do."""
     runs = load(sources)
-    return Study(runs=runs, options=options, comparisons=tuple(compare_all(blocks(runs), options)))
+    return Study(runs=runs, options=options, comparisons=tuple(compare_all(blocks(runs), options, runs.left_out)))

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from analysis.errors import AnalysisError
 from analysis.load import published, records, wandb_offline, wandb_online
-from analysis.load.frame import Broken, Run, Runs, Score, checked, describe, unconstrained
+from analysis.load.frame import Broken, LeftOut, Run, Runs, Score, checked, describe, unconstrained
 
-__all__ = ["Broken", "Run", "Runs", "Score", "checked", "describe", "load", "unconstrained"]
+__all__ = ["Broken", "LeftOut", "Run", "Runs", "Score", "checked", "describe", "load", "unconstrained"]
 
 
 def load(sources: Sequence[str]) -> Runs:
@@ -37,7 +37,8 @@ def load(sources: Sequence[str]) -> Runs:
         notes += said
     if not runs:
         raise AnalysisError(f"{', '.join(sources)}: no usable run; {'; '.join(notes) or 'nothing was found'}")
-    return checked(runs, notes)
+    folders = [Path(s) for s in sources if not s.startswith("wandb:") and Path(s).is_dir()]
+    return checked(runs, notes, [left for folder in folders for left in records.left_out(folder)])
 
 
 def _load_one(source: str) -> tuple[list[Run], list[str]]:

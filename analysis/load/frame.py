@@ -103,11 +103,31 @@ class Broken(str):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A run that was planned and has no usable result. `state` is the record's own word: failed, running, ...; "broken"
+    where a file is missing.
+    """
+
+    model: str
+    task: str
+    regime: str | None
+    steps: int
+    method: str
+    seed: int
+    state: str
+
+    def belongs(self, block: tuple[str, str, str | None, int | None, str]) -> bool:
+        """Say whether it was planned for this block (its evaluation is not known)."""
+        return (self.model, self.task, self.regime, self.steps) == block[:4]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Runs:
-    """Everything loaded: runs, and one line per thing that was left out or is odd."""
+    """Everything loaded: runs, one line per thing that was left out or is odd, and the runs that have no result."""
 
     runs: tuple[Run, ...]
     notes: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def broken(self) -> tuple[Broken, ...]:
@@ -138,7 +158,7 @@ class Runs:
         return frame.astype({"correct": "Int64", "total": "Int64", "steps": "Int64", "accuracy": "float64"})
 
 
-def checked(runs: Iterable[Run], notes: Iterable[str]) -> Runs:
+def checked(runs: Iterable[Run], notes: Iterable[str], left_out: Iterable[LeftOut] = ()) -> Runs:
     """Check ranges and uniqueness over all sources together.
 
     A run found twice under the same source is one run. Raises AnalysisError for an accuracy outside 0..100, and for two
@@ -159,7 +179,8 @@ def checked(runs: Iterable[Run], notes: Iterable[str]) -> Runs:
             )
         seen[key] = run
     ordered = tuple(seen.values())
-    return Runs(runs=ordered, notes=(*notes, *_two_evaluations(ordered), *_uneven(ordered)))
+    said = (*notes, *_two_evaluations(ordered), *_uneven(ordered))
+    return Runs(runs=ordered, notes=said, left_out=tuple(dict.fromkeys(left_out)))
 
 
 def unconstrained(regime: str | None) -> bool:

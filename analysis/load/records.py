@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from analysis.errors import AnalysisError
-from analysis.load.frame import Broken, Run, Score
+from analysis.load.frame import Broken, LeftOut, Run, Score
 from dataflex_rl.record.pairs import kind_of
 
 _SKIPPED = re.compile(r"\.old-\d+$")
 _PARTS = frozenset(("manifest.json", "eval.json", "status.json", "metrics.jsonl"))
 _NO_REGIME: tuple[Any, ...] = (None, "", {})
+_OPEN = ("pending", "running", "failed", "interrupted")
 
 
 def find(root: Path, refused: Callable[[OSError], None] | None = None) -> list[Path]:
@@ -54,6 +55,36 @@ def load(root: Path) -> tuple[list[Run], list[str]]:
     return runs, notes
 
 
+def left_out(root: Path) -> list[LeftOut]:
+    """List the runs under root that were planned and have no usable result: what a verdict must not pass over.
+
+    A record whose manifest does not say what it is cannot be listed; `load` names it as broken.
+    """
+    found = []
+    for folder in find(root):
+        try:
+            if (folder / "manifest.json").exists() and _unfinished(folder):
+                found.append(_planned(folder))
+        except (AnalysisError, OSError):
+            continue
+    return found
+
+
+def _planned(folder: Path) -> LeftOut:
+    manifest, where = read_json(folder / "manifest.json"), folder / "eval.json"
+    status = read_json(folder / "status.json") if (folder / "status.json").exists() else {}
+    state = str(status.get("state"))
+    return LeftOut(
+        model=_text(where, manifest, "model"),
+        task=_text(where, manifest, "task"),
+        regime=_regime(manifest),
+        steps=_whole(where, "steps", manifest.get("steps")),
+        method=_text(where, manifest, "method"),
+        seed=_whole(where, "seed", manifest.get("seed")),
+        state=state if state in _OPEN else "broken",
+    )
+
+
 def read(folder: Path) -> Run:
     """Read one finished record. Raises AnalysisError naming the file and key that breaks the record's contract."""
     manifest = read_json(folder / "manifest.json")
@@ -79,17 +110,12 @@ def build(
         )
     trained, untrained = _scores(where, benchmarks, "trained"), _scores(where, benchmarks, "untrained")
     steps = evaluation.get("steps") if manifest.get("steps") is None else manifest["steps"]
-    regime = manifest.get("regime")
     return Run(
         run_id="/".join(source.split("/")[-4:]),
         source=source,
         model=_text(where, manifest, "model"),
         task=_text(where, manifest, "task"),
-        regime=None
-        if regime in _NO_REGIME
-        else regime
-        if isinstance(regime, str)
-        else json.dumps(regime, sort_keys=True),
+        regime=_regime(manifest),
         steps=_whole(where, "steps", steps),
         evaluation=str(manifest.get("evaluation_digest") or _layout(trained)),
         method=_text(where, manifest, "method"),
@@ -184,6 +210,13 @@ def _kind(manifest: Mapping[str, Any]) -> str | None:
 def _component(value: Any) -> str | None:
     name = value.get("name") if isinstance(value, dict) else value
     return name if isinstance(name, str) else None
+
+
+def _regime(manifest: Mapping[str, Any]) -> str | None:
+    regime = manifest.get("regime")
+    if regime in _NO_REGIME:
+        return None
+    return regime if isinstance(regime, str) else json.dumps(regime, sort_keys=True)
 
 
 def _text(where: Path, manifest: Mapping[str, Any], key: str) -> str:

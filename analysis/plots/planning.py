@@ -12,7 +12,7 @@ Curve = Sequence[tuple[int, float, float]]
 
 
 def planning(curves: Mapping[str, Curve], colour: Mapping[str, str], *, effect: float, margin: float) -> Figure:
-    """Draw power of the paired t test (solid) and of TOST at no difference (dashed) over seeds, one colour each."""
+    """Draw power of the verdict (solid) and of TOST at no difference (dashed) over seeds, one colour each."""
     made, (axes,) = figure(6.4, 3.2)
     for name, curve in curves.items():
         n = [c[0] for c in curve]

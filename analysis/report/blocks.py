@@ -22,7 +22,7 @@ def block_figures(comparison: Comparison, options: Options) -> list[Drawn]:
         if primary:
             title = f"{block.name}: difference to {match.control}, domain-balanced average. "
             title += f"Band: margin of {options.margin:g} points. Hollow: without suspect evaluations."
-            picture = forest(primary, options.margin, options.level)
+            picture = forest(primary, options.margin)
             drawn.append(Drawn(f"{slug(block.name)}-{match.family}-forest", title, forest_text(primary), picture))
         drawn += _heatmaps(comparison, match.family, rows)
     return drawn

@@ -86,7 +86,7 @@ def _planning(study: Study, table: Table) -> list[Drawn]:
         if row["sd_difference"] > 0:
             parts = (row["model"], row["campaign"], row["regime"], row["steps"], row["family"])
             name = " / ".join(str(p) for p in parts if p is not None)
-            curves[name] = power_curve(row["sd_difference"], row["effect"], study.options)
+            curves[name] = power_curve(row, study.options)
     if not curves:
         return []
     effect = table.rows[0]["effect"]

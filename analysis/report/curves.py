@@ -11,7 +11,7 @@ from analysis.blocks import Block
 from analysis.compare import Comparison
 from analysis.plots.curves import bands, curves_text, lines
 from analysis.plots.style import colours
-from analysis.progress import Progress, progress
+from analysis.progress import Progress, held_out, progress
 from analysis.report.html import Drawn, slug
 from analysis.stats.curves import on_grid, smooth
 from analysis.study import Study
@@ -69,8 +69,8 @@ def _validation(study: Study, block: Block, colour: dict[str, str]) -> list[Draw
     """Draw the validation score over steps, where it was logged at two steps or more."""
     found: dict[str, list[Progress]] = {}
     for (method, _), run in block.runs.items():
-        p = progress(run, study.curves(run))
-        if p is not None and p.unit == "points":
+        p = held_out(run, study.curves(run))
+        if p is not None:
             found.setdefault(method, []).append(p)
     if not found:
         return []
@@ -104,20 +104,22 @@ def _shares(block: Block, curves: Curves, level: float) -> list[Drawn]:
 def _tokens(study: Study, block: Block, colour: dict[str, str]) -> list[Drawn]:
     """Draw score against generated and against trained tokens, means over seeds on the steps all seeds share."""
     drawn = []
+    known = {key: p for key, run in block.runs.items() if (p := progress(run, study.curves(run))) is not None}
+    units = {p.unit for p in known.values()}
+    unit = "points" if "points" in units else "".join(units)  # rewards and scores never share a figure
     for axis in ("generated", "trained"):
         points: dict[str, tuple[Floats, Floats]] = {}
-        unit = "points"
         for method in block.methods:
-            runs = [block.runs[(method, s)] for s in block.seeds_of(method)]
-            found = [p for r in runs if (p := progress(r, study.curves(r))) is not None and len(p.step_T)]
+            mine = [known[(method, s)] for s in block.seeds_of(method) if (method, s) in known]
+            found = [p for p in mine if p.unit == unit and len(p.step_T)]
             xs = [p.generated_T if axis == "generated" else p.trained_T for p in found]
             if found and all(
                 len(p.step_T) == len(found[0].step_T) and not np.isnan(x).any() for p, x in zip(found, xs, strict=True)
             ):
                 points[method] = (np.mean(xs, axis=0), np.mean([p.score_T for p in found], axis=0))
-                unit = found[0].unit
         if points:
-            title = f"{block.name}: score against tokens {axis}, means over seeds"
+            what = "held-out score" if unit == "points" else "reward of each method's own training prompts (no score)"
+            title = f"{block.name}: {what} against tokens {axis}, means over seeds"
             picture = lines(points, colour, x=f"tokens {axis}", y=unit)
             text = "; ".join(f"{m} ends at {y[-1]:.2f} after {x[-1]:,.0f} tokens" for m, (x, y) in points.items())
             drawn.append(Drawn(f"{slug(block.name)}-tokens-{axis}", title, text, picture))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from analysis.benchmarks import Floats
-from analysis.stats.paired import t_quantile
+from analysis.stats.paired import SMALLEST_N, t_quantile
 
 
 def cumulative(tokens_T: Floats) -> Floats:
@@ -33,15 +33,15 @@ def at(x_T: Floats, y_T: Floats, x: float) -> float:
 
 
 def band(y_ST: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
-    """Give mean, low and high over seeds per step (pointwise t interval); one seed at a step: no interval there
-    (NaN).
+    """Give mean, low and high over seeds per step (pointwise t interval); fewer than three seeds at a step: no
+    interval there (NaN).
     """
     count_T = (~np.isnan(y_ST)).sum(axis=0)
     total_T = np.where(np.isnan(y_ST), 0.0, y_ST).sum(axis=0)
     mean_T = np.divide(total_T, count_T, out=np.full(y_ST.shape[1], np.nan), where=count_T > 0)
     square_T = np.where(np.isnan(y_ST), 0.0, (y_ST - mean_T) ** 2).sum(axis=0)
     half_T = np.full(y_ST.shape[1], np.nan)
-    for n in set(count_T[count_T > 1].tolist()):
+    for n in set(count_T[count_T >= SMALLEST_N].tolist()):
         here_T = count_T == n
         half_T[here_T] = t_quantile(level, n - 1) * np.sqrt(square_T[here_T] / (n - 1) / n)
     return mean_T, mean_T - half_T, mean_T + half_T

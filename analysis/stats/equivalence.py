@@ -9,6 +9,7 @@ import numpy as np
 from statsmodels.stats.weightstats import DescrStatsW
 
 from analysis.benchmarks import Floats
+from analysis.stats.paired import SMALLEST_N
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,9 +25,9 @@ def tost(delta_S: Floats, margin: float, *, alpha: float = 0.05) -> Tost:
     """Test that the mean of paired differences lies inside (-margin, margin) [points].
 
     Two one-sided t tests (Schuirmann); p is the larger one. The interval has level 1 - 2 alpha: 90% at alpha 0.05.
-    With fewer than two seeds or zero variance nothing is computable.
+    With fewer than three seeds or zero variance nothing is computable.
     """
-    if len(delta_S) < 2 or np.ptp(np.round(delta_S, 9)) == 0:
+    if len(delta_S) < SMALLEST_N or np.ptp(np.round(delta_S, 9)) == 0:
         return Tost(p=math.nan, ci_low=math.nan, ci_high=math.nan)
     described = DescrStatsW(delta_S)
     low, high = described.tconfint_mean(alpha=2 * alpha)

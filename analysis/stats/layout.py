@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from analysis.benchmarks import Floats
 
@@ -48,9 +49,51 @@ def layout(score_MS: Floats) -> Layout:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeedCorrelation:
+    """Correlation between the scores of two methods at one seed, its interval, and its one-sided lower 90% bound."""
+
+    rho: float
+    low: float
+    high: float
+    lower90: float
+
+
+def seed_correlation(score_MS: Floats, level: float = 0.95) -> SeedCorrelation:
+    """Estimate the correlation over seeds of any two methods, from the seeds complete for all (ICC(3,1), consistency).
+
+    rho = (MS seed - MS residual) / (MS seed + (M - 1) MS residual); limits from the F distribution of the ratio. NaN
+    with fewer than two methods or seeds, or without residuals. Source: Shrout and Fleiss, doi
+    10.1037/0033-2909.86.2.420.
+    """
+    complete_MS = score_MS[:, ~np.isnan(score_MS).any(axis=0)]
+    fit = layout(score_MS)
+    if not fit.residual_sd > 0:
+        return SeedCorrelation(rho=math.nan, low=math.nan, high=math.nan, lower90=math.nan)
+    m, s = complete_MS.shape
+    ratio = float(m * complete_MS.mean(axis=0).var(ddof=1)) / fit.residual_sd**2
+
+    def rho(f: float) -> float:
+        """Turn a ratio of mean squares into a correlation."""
+        return float((f - 1) / (f + m - 1))
+
+    low, high, lower90 = (
+        rho(ratio / float(f)) for f in stats.f.ppf([0.5 + level / 2, 0.5 - level / 2, 0.9], s - 1, fit.df)
+    )
+    return SeedCorrelation(rho=rho(ratio), low=low, high=high, lower90=lower90)
+
+
 def pooled_difference_sd(fit: Layout) -> float:
     """Give the sd of a paired difference that the block's residuals imply."""
     return math.sqrt(2.0) * fit.residual_sd
+
+
+def sd_interval(sd: float, df: int, level: float = 0.95) -> tuple[float, float]:
+    """Give the chi-square interval of a true sd from an estimate with df degrees of freedom; NaN for df 0 or sd 0."""
+    if df < 1 or not sd > 0:
+        return math.nan, math.nan
+    low, high = stats.chi2.ppf([0.5 + level / 2, 0.5 - level / 2], df)
+    return sd * math.sqrt(df / float(low)), sd * math.sqrt(df / float(high))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Adjusted p-values over families with gaps, and the verdict in words."""
+"""Adjusted p-values over families with gaps, the level each member was tested at, and the verdict in words."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ SUPERIOR, INFERIOR, EQUIVALENT, INCONCLUSIVE, UNTESTABLE = (
     "inconclusive",
     "not testable",
 )
+HOLM, BH = "holm", "bh"
 
 
 def adjusted(p_F: Floats, method: str) -> Floats:
@@ -24,7 +25,7 @@ def adjusted(p_F: Floats, method: str) -> Floats:
     result_F = np.full(p_F.shape, np.nan)
     real_F = ~np.isnan(p_F)
     if real_F.any():
-        result_F[real_F] = _holm(p_F[real_F]) if method == "holm" else stats.false_discovery_control(p_F[real_F])
+        result_F[real_F] = _holm(p_F[real_F]) if method == HOLM else stats.false_discovery_control(p_F[real_F])
     return result_F
 
 
@@ -39,9 +40,27 @@ def _holm(p_F: Floats) -> Floats:
     return result_F
 
 
+def levels(p_F: Floats, method: str, alpha: float = 0.05) -> Floats:
+    """Give the level at which each member's own p was compared, so that p < level where the family rejects and p >=
+    level where it does not: an interval at this level and the verdict never disagree.
+
+    Of F members R are rejected. Holm: alpha / (F - i) for the i-th smallest rejected p (i from 0), alpha / (F - R) for
+    the others. Benjamini-Hochberg: alpha R / F for the rejected (the level of false-coverage-rate intervals), alpha
+    (R + 1) / F for the others. NaN stays NaN. Source: doi 10.1198/016214504000001907 (BH).
+    """
+    p_F = np.asarray(p_F, dtype=np.float64)
+    reject_F = adjusted(p_F, method) < alpha
+    size, rejected = int((~np.isnan(p_F)).sum()), int(reject_F.sum())
+    level_F = np.where(np.isnan(p_F), np.nan, alpha)
+    if method == BH:
+        return level_F * np.where(reject_F, rejected, min(rejected + 1, size)) / max(size, 1)
+    rank_F = np.argsort(np.argsort(np.where(np.isnan(p_F), np.inf, p_F), kind="stable"), kind="stable")
+    return np.asarray(level_F / np.where(reject_F, size - rank_F, max(size - rejected, 1)))
+
+
 def verdict(delta: float, p: float, p_equivalence: float, alpha: float = 0.05) -> str:
-    """Say what a comparison shows: superior or inferior (adjusted p < alpha), else equivalent (TOST p < alpha), else
-    inconclusive.
+    """Say what a comparison shows: superior or inferior (adjusted p < alpha), else equivalent (adjusted TOST p <
+    alpha), else inconclusive.
 
     An interval that includes 0 is never called equal. NaN p: not testable.
     """

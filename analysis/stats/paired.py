@@ -11,6 +11,7 @@ from scipy import stats
 
 from analysis.benchmarks import Floats
 
+SMALLEST_N = 3  # pairs; below there is no interval and no test
 _EXACT_UP_TO = 16  # 2**16 sign patterns; beyond that the permutation p is sampled
 _DIGITS = 9  # differences are compared at 1e-9 points: float noise must not break ties
 _NOISE = 1e-10  # points; far above the float noise of a sum of scores, below any difference that counts
@@ -36,17 +37,19 @@ class Paired:
 def paired(delta_S: Floats, rng: np.random.Generator, *, level: float = 0.95, constant: bool = False) -> Paired:
     """Test whether the mean difference is zero.
 
-    delta_S: differences without missing values. The interval is Student's t, however wide it is at n = 3. With fewer
-    than two seeds there is no sd and nothing to test; with zero variance (all differences equal to 1e-9, or `constant`:
-    the counts behind them differ by the same amount) the t statistic does not exist: "not testable", never p = 0.
+    delta_S: differences without missing values. The interval is Student's t, however wide it is at n = 3; fewer than
+    three pairs have no interval and no test (one has no sd either). With zero variance (all differences equal to 1e-9,
+    or `constant`: the counts behind them differ by the same amount) the t statistic does not exist: "not testable",
+    never p = 0.
     `rng` draws sign flips only for n > 16; below, all 2**n patterns are used. sd has divisor n - 1.
     """
     assert not np.isnan(delta_S).any(), "missing pairs are dropped by the caller, by name"
     n, rounded_S = len(delta_S), np.round(delta_S, _DIGITS)
     mean = float(delta_S.mean()) if n else math.nan
-    if n < 2:
-        return _untestable(n, mean, math.nan, "no pair" if n == 0 else "one pair: no sd, nothing to test")
-    sd = float(delta_S.std(ddof=1))
+    sd = float(delta_S.std(ddof=1)) if n > 1 else math.nan
+    if n < SMALLEST_N:
+        pairs = ("no pair", "one pair: no sd", "two pairs")[n]
+        return _untestable(n, mean, sd, f"{pairs}; wanted {SMALLEST_N} or more for an interval or a test")
     if constant or np.ptp(rounded_S) == 0:
         return _untestable(n, mean, 0.0, "not testable: the differences have zero variance")
     t_test = stats.ttest_1samp(delta_S, 0.0)

@@ -55,6 +55,46 @@ def agreement(a_MS: Floats, b_MS: Floats, rng: np.random.Generator, *, resamples
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Closeness:
+    """How much a Spearman correlation hangs on means that hardly differ.
+
+    gap: the smallest difference between neighbouring means of either summary, one_question what one more right answer
+    in one run is worth at most [points]; low and high: the range when one pair of neighbours closer than that is
+    exchanged. NaN with fewer than three methods.
+    """
+
+    gap: float
+    one_question: float
+    low: float
+    high: float
+
+
+def spearman(a_M: Floats, b_M: Floats) -> float:
+    """Give Spearman's correlation of two vectors of means; NaN where ranks are constant, missing or fewer than 3."""
+    if len(a_M) < 3 or np.isnan(a_M + b_M).any():
+        return math.nan
+    a_RM, b_RM = (ranks(x)[None, :] for x in (a_M, b_M))
+    return _only(_cosine(*(x - x.mean(axis=1, keepdims=True) for x in (a_RM, b_RM))))
+
+
+def closeness(a_M: Floats, b_M: Floats, step_a: float, step_b: float) -> Closeness:
+    """Exchange each pair of neighbours whose means differ by less than one question (step [points]) and correlate."""
+    whole = spearman(a_M, b_M)
+    if math.isnan(whole):
+        return Closeness(gap=math.nan, one_question=max(step_a, step_b), low=math.nan, high=math.nan)
+    found, gaps = [whole], []
+    for swapped_M, fixed_M, step in ((a_M, b_M, step_a), (b_M, a_M, step_b)):
+        order_M = np.argsort(swapped_M, kind="stable")
+        for low, high in itertools.pairwise(order_M):
+            gaps.append(float(swapped_M[high] - swapped_M[low]))
+            if gaps[-1] < step:
+                other_M = swapped_M.copy()
+                other_M[[low, high]] = swapped_M[[high, low]]
+                found.append(spearman(other_M, fixed_M))
+    return Closeness(gap=min(gaps), one_question=max(step_a, step_b), low=min(found), high=max(found))
+
+
 def seed_resamples(s: int, rng: np.random.Generator, resamples: int) -> Picks:
     """List seed resamples with replacement: all S**S where that is at most 4096, else `resamples` random ones."""
     if s**s <= _ENUMERATE_UP_TO:

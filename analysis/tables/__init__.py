@@ -8,11 +8,12 @@ constrained    regimes: less data, noisy labels
 scale          across model sizes
 long           across training lengths
 sensitivity    rankings under other summaries, and how fragile they are
-cost           tokens and seconds; deltas at equal tokens
+cost           tokens and seconds; held-out deltas at equal generated tokens
 pairing        the audit of every pair
 suspects       evaluations that do not fit; headlines with and without them
 per_benchmark  every method x benchmark delta, BH-adjusted
 planning       seeds needed, what 3, 5, 12, 24 seeds see
+noise          spread of runs, seed correlation, late evaluations, A/A tests, and what follows
 items          question-level differences, where item results exist
 """
 
@@ -31,6 +32,7 @@ from analysis.tables import (
     main_table,
     mixers,
     models,
+    noise,
     pairing,
     per_benchmark,
     planning,
@@ -54,6 +56,7 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "suspects": suspects.build,
     "per_benchmark": per_benchmark.build,
     "planning": planning.build,
+    "noise": noise.build,
     "items": items.build,
 }
 

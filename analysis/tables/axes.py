@@ -26,8 +26,9 @@ _COLUMNS = columns(
     "delta||delta",
     "ci_low,ci_high|CI (t)|interval",
     "p_holm|p (Holm)|p",
-    "mde80|MDE 80%|score",
+    "mde80_pooled|MDE 80%|score",
     "verdict_text|verdict",
+    "verdict_ci|CI of the verdict",
     "delta_clean|delta without suspects|delta",
 )
 

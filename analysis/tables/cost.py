@@ -1,4 +1,4 @@
-"""cost: tokens, prompts and seconds per method; deltas at equal generated and at equal trained tokens."""
+"""cost: tokens, prompts and seconds per method; held-out deltas at equal generated tokens."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from analysis.audit import Match
 from analysis.compare import Comparison, identity
-from analysis.progress import REWARD_WINDOW, Progress, progress
+from analysis.progress import Progress, held_out
 from analysis.stats.curves import at
+from analysis.stats.multiplicity import HOLM, adjusted
 from analysis.stats.paired import paired
 from analysis.study import Study
 from analysis.summaries import DOMAIN_BALANCED
@@ -30,20 +31,18 @@ _COST = columns(
 _EQUAL = columns(
     "method",
     "control",
-    "axis|equal",
     "n||int",
     "tokens|tokens (mean)|big",
     "control_score|control|score",
     "score||score",
     "delta||delta",
     "ci_low,ci_high|CI (t)|interval",
-    "p_t|p (t)|p",
-    "unit",
+    "p_holm|p (Holm)|p",
 )
 
 
 def build(study: Study) -> Table:
-    """Rows of kind "cost" (means per run) and "equal" (the paired delta at equal steps and at equal tokens)."""
+    """Rows of kind "cost" (means per run) and "equal" (paired deltas of held-out scores at equal generated tokens)."""
     rows: list[Row] = []
     views: list[View] = []
     for comparison in study.comparisons:
@@ -54,13 +53,19 @@ def build(study: Study) -> Table:
         equal = [r for m in comparison.matches if m.control for r in _equal(study, comparison, m)]
         if equal:
             rows += equal
-            views.append(View(title=f"{comparison.block.name}: compute-matched", columns=_EQUAL, rows=tuple(equal)))
+            views.append(
+                View(
+                    title=f"{comparison.block.name}: held-out score at equal generated tokens",
+                    columns=_EQUAL,
+                    rows=tuple(equal),
+                )
+            )
     notes = [
         "Means per run over seeds. Dropped tokens were generated and paid for, then got weight 0.",
-        "Equal tokens: both curves of a pair are interpolated at the smaller of the two final token counts. "
-        "The curve is the "
-        "validation score where it was logged, else the reward of all responses (trailing mean over "
-        f"{REWARD_WINDOW} steps).",
+        "Equal generated tokens: the held-out scores of both runs of a pair, between evaluations during training "
+        "interpolated, at the smaller of their final token counts; Holm over the methods. Runs without such "
+        "evaluations are not compared: training rewards are of each method's own prompts, and equal trained tokens "
+        "would stop the control early.",
         *study.curve_notes,
     ]
     if not rows:
@@ -94,25 +99,29 @@ def _mean(values: list[float]) -> float:
 
 
 def _equal(study: Study, comparison: Comparison, match: Match) -> list[Row]:
+    """Compare held-out scores at equal generated tokens; the methods of one control are one family (Holm)."""
     rows = []
     for method in match.methods:
         pairs = []
         for seed in comparison.audits[(match.family, method)].seeds:
             both = (comparison.block.runs[(m, seed)] for m in (method, match.control or ""))
-            a, b = (progress(run, study.curves(run)) for run in both)
-            if a is not None and b is not None and len(a.step_T) and len(b.step_T):
+            a, b = (held_out(run, study.curves(run)) for run in both)
+            if a is not None and b is not None:
                 pairs.append((a, b))
         if pairs:
-            rows += [
-                _equal_row(study, comparison, match, method, axis, pairs) for axis in ("steps", "generated", "trained")
-            ]
+            rows.append(_equal_row(study, comparison, match, method, pairs))
+    p_F = adjusted(np.array([r["p_t"] for r in rows], dtype=np.float64), HOLM)
+    question = f"{match.family} against {match.control}: {DOMAIN_BALANCED} at equal generated tokens"
+    for row, p in zip(rows, p_F, strict=True):
+        size = int((~np.isnan(p_F)).sum())
+        row |= {"question": f"{question}, {comparison.block.name}", "family_size": size, "p_holm": float(p)}
     return rows
 
 
 def _equal_row(
-    study: Study, comparison: Comparison, match: Match, method: str, axis: str, pairs: list[tuple[Progress, Progress]]
+    study: Study, comparison: Comparison, match: Match, method: str, pairs: list[tuple[Progress, Progress]]
 ) -> Row:
-    x_S, a_S, b_S = (np.array(v) for v in zip(*(_matched(a, b, axis) for a, b in pairs), strict=True))
+    x_S, a_S, b_S = (np.array(v) for v in zip(*(_matched(a, b) for a, b in pairs), strict=True))
     whole_S = ~(np.isnan(a_S) | np.isnan(b_S))
     result = paired((a_S - b_S)[whole_S], study.options.generator(), level=study.options.level)
     return identity(comparison.block) | {
@@ -121,10 +130,10 @@ def _equal_row(
         "method": method,
         "control": match.control,
         "summary": DOMAIN_BALANCED,
-        "axis": "steps" if axis == "steps" else f"{axis} tokens",
+        "axis": "generated tokens",
         "unit": pairs[0][0].unit,
         "n": result.n,
-        "tokens": float(x_S[whole_S].mean()) if whole_S.any() and axis != "steps" else math.nan,
+        "tokens": float(x_S[whole_S].mean()) if whole_S.any() else math.nan,
         "score": float(a_S[whole_S].mean()) if whole_S.any() else math.nan,
         "control_score": float(b_S[whole_S].mean()) if whole_S.any() else math.nan,
         "delta": result.mean,
@@ -132,14 +141,11 @@ def _equal_row(
         "ci_low": result.ci_low,
         "ci_high": result.ci_high,
         "p_t": result.p_t,
-        "reason": result.reason if whole_S.any() else f"{axis} tokens not recorded",
+        "reason": result.reason if whole_S.any() else "tokens are not known at the evaluations",
     }
 
 
-def _matched(a: Progress, b: Progress, axis: str) -> tuple[float, float, float]:
-    """Interpolate both curves at the smaller final value of the axis: (value, score a, score b)."""
-    xa_T, xb_T = (
-        p.step_T if axis == "steps" else p.generated_T if axis == "generated" else p.trained_T for p in (a, b)
-    )
-    x = float(min(xa_T[-1], xb_T[-1]))
-    return x, at(xa_T, a.score_T, x), at(xb_T, b.score_T, x)
+def _matched(a: Progress, b: Progress) -> tuple[float, float, float]:
+    """Interpolate both held-out curves at the smaller final number of generated tokens: (tokens, score a, score b)."""
+    x = float(min(a.generated_T[-1], b.generated_T[-1]))
+    return x, at(a.generated_T, a.score_T, x), at(b.generated_T, b.score_T, x)

@@ -1,4 +1,4 @@
-"""items: question-level differences, where eval_items.jsonl exists; evaluation noise beside training noise."""
+"""items: question-level differences, where eval_items.jsonl exists; what questions and runs each add."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ _COLUMNS = columns(
     "n|seeds|int",
     "items||int",
     "delta||delta",
-    "se_seeds|SE of training (seeds)|score",
-    "se_items|SE of evaluation (questions)|score",
+    "se_seeds|SE over seeds|score",
+    "se_items|SE over questions|score",
+    "se_rest|of it in both|score",
+    "se_both|SE, new runs and questions|score",
     "ci_low,ci_high|CI over questions|interval",
     "p_items|p (questions)|p",
     "mcnemar_text|McNemar p per seed",
-    "noise_share|share of evaluation noise|ratio",
+    "share_items|share of questions|ratio",
+    "share_rest|share of run x question|ratio",
 )
 
 
@@ -44,9 +47,10 @@ def build(study: Study) -> Table:
             rows += found
             views.append(View(title=comparison.block.name, columns=_COLUMNS, rows=tuple(found)))
     head = [
-        "Questions are the clusters: differences are averaged over seeds per question. The interval over "
-        "questions holds the runs "
-        "fixed; the t interval over seeds (table main) holds the questions fixed. Neither contains the other's noise.",
+        "Questions are the clusters: differences are averaged over seeds per question. The interval over questions "
+        "asks about new questions for these runs, the t interval over seeds (table main) about new runs on these "
+        "questions. Both contain run x question noise (what one run makes of one question, sampling included): "
+        "SE^2 for new runs on new questions = SE over seeds^2 + SE over questions^2 - what is in both^2.",
         "McNemar (exact) is per seed: runs of several seeds share their questions, a pooled table would "
         "count them repeatedly. "
         "p_mcnemar_holm is adjusted over the seeds of one row.",
@@ -107,7 +111,10 @@ def _row(a_SI: Floats, b_SI: Floats, level: float) -> Row:
         "ci_low": result.ci_low,
         "ci_high": result.ci_high,
         "p_items": result.p_items,
-        "noise_share": result.noise_share,
+        "se_rest": result.se_rest,
+        "se_both": result.se_both,
+        "share_items": result.share_items,
+        "share_rest": result.share_rest,
         "only_method": [t.only_a for t in tests],
         "only_control": [t.only_b for t in tests],
         "p_mcnemar": [t.p for t in tests],

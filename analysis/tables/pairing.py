@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 
 from analysis.compare import Comparison, identity
-from analysis.stats.layout import pooled_difference_sd
-from analysis.stats.power import detectable
 from analysis.study import Study
 from analysis.summaries import DOMAIN_BALANCED
 from analysis.tables.shared import block_notes
@@ -23,8 +21,8 @@ _COLUMNS = columns(
     "pairing_r|r|ratio",
     "variance_ratio|variance paired / unpaired|ratio",
     "p_better|P(A > B)|ratio",
-    "mde80|MDE 80%|score",
-    "mde80_pooled|MDE 80% (pooled sd)|score",
+    "mde80_pooled|MDE 80%|score",
+    "mde80_pooled_low,mde80_pooled_high|its limits|limits",
 )
 
 
@@ -33,7 +31,7 @@ def build(study: Study) -> Table:
     rows: list[Row] = []
     views: list[View] = []
     for comparison in study.comparisons:
-        found = [_row(comparison, r, study.options.alpha) for r in comparison.rows if r["summary"] == DOMAIN_BALANCED]
+        found = [_row(comparison, r) for r in comparison.rows if r["summary"] == DOMAIN_BALANCED]
         if found:
             rows += found
             views.append(View(title=_title(comparison), columns=_COLUMNS, rows=tuple(found)))
@@ -47,10 +45,25 @@ def build(study: Study) -> Table:
     return Table(name="pairing", title="Pairing audit", rows=tuple(rows), views=tuple(views), notes=unique(notes))
 
 
-def _row(comparison: Comparison, row: Row, alpha: float) -> Row:
+def _row(comparison: Comparison, row: Row) -> Row:
     audit = comparison.audits[(row["family"], row["method"])]
     fit = comparison.fit
-    keys = ("family", "method", "control", "summary", "n", "dropped_seeds", "sd", "pairing_r", "variance_ratio")
+    keys = (
+        "family",
+        "method",
+        "control",
+        "summary",
+        "n",
+        "dropped_seeds",
+        "sd",
+        "pairing_r",
+        "variance_ratio",
+        "p_better",
+        "mde80",
+        "mde80_pooled",
+        "mde80_pooled_low",
+        "mde80_pooled_high",
+    )
     return (
         identity(comparison.block)
         | {k: row[k] for k in keys}
@@ -60,9 +73,6 @@ def _row(comparison: Comparison, row: Row, alpha: float) -> Row:
             "dropped_text": ", ".join(map(str, row["dropped_seeds"])) or "none",
             "streams": audit.streams,
             "problems": list(audit.problems),
-            "p_better": row["p_better"],
-            "mde80": row["mde80"],
-            "mde80_pooled": detectable(pooled_difference_sd(fit), row["n"], alpha) if row["n"] > 1 else math.nan,
             "residual_sd": fit.residual_sd,
             "seed_icc": fit.icc,
         }

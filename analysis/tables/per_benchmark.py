@@ -17,6 +17,7 @@ _COLUMNS = columns(
     "p_t|p (t)|p",
     "p_bh|p (BH)|p",
     "verdict_text|verdict",
+    "verdict_ci|CI of the verdict",
 )
 
 

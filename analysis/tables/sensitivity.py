@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from analysis import paper
 from analysis.audit import Match
+from analysis.benchmarks import Floats
+from analysis.blocks import Block
 from analysis.compare import Comparison, identity
 from analysis.options import Options
-from analysis.stats.ranks import agreement, rank_intervals
+from analysis.stats.ranks import agreement, closeness, rank_intervals, spearman
+from analysis.stats.suspects import suspect_runs
 from analysis.study import Study
-from analysis.summaries import DOMAIN_BALANCED
+from analysis.summaries import DOMAIN_BALANCED, all_summaries
 from analysis.tables.table import Row, Table, View, columns, unique
+
+Bools = npt.NDArray[np.bool_]
 
 _CORRELATION = columns(
     "summary",
     "methods||int",
     "n|seeds|int",
     "spearman|Spearman|ratio",
+    "spearman_close_low,spearman_close_high|close means exchanged|interval",
+    "spearman_clean|without suspects|ratio",
+    "spearman_printed|scores as printed|ratio",
+    "spearman_clean_printed|as printed, without suspects|ratio",
     "spearman_loso_low,spearman_loso_high|one seed left out|interval",
     "spearman_boot_low,spearman_boot_high|seeds resampled|interval",
     "kendall|Kendall tau-b|ratio",
@@ -46,7 +56,10 @@ def build(study: Study) -> Table:
                 left_out.append(f"{where}: {said}: {', '.join(map(str, seeds))}")
             views += _views(comparison, match, correlations, ranked)
     notes = [
-        "Ranks of unrounded means over the seeds complete for all methods; the control is one of the methods. "
+        "Ranks of means of exact counts (restored where a source prints rounded percentages) over the seeds complete "
+        "for all methods; the control is one of the methods. As printed: from the rounded percentages. Without "
+        "suspects: each method's mean over its other seeds. Close means exchanged: range when one pair of neighbours "
+        "that differ by less than one question in one run changes places. "
         "Ranges: smallest and largest value with one seed left out; central 95% over resampled seeds (all "
         "resamples where few).",
         "A rank correlation over a handful of methods that differ by less than their noise says little: read "
@@ -65,13 +78,14 @@ def build(study: Study) -> Table:
 def _correlations(comparison: Comparison, match: Match, options: Options) -> list[Row]:
     block = comparison.block
     at = [block.row(m) for m in (match.control, *match.methods) if m is not None]
-    primary_MS = block.endpoints[DOMAIN_BALANCED][at]
+    exact = _endpoints(block, exact_scores(block))
     rows = []
     for summary in block.summaries:
         if summary == DOMAIN_BALANCED:
             continue
-        gap_S = np.asarray(np.isnan(primary_MS + block.endpoints[summary][at]).any(axis=0))
-        found = agreement(block.endpoints[summary][at], primary_MS, options.generator())
+        a_MS, b_MS = exact[summary][at], exact[DOMAIN_BALANCED][at]
+        gap_S = np.asarray(np.isnan(a_MS + b_MS).any(axis=0))
+        found = agreement(a_MS, b_MS, options.generator())
         ranges = {
             f"{name}_{side}": getattr(found, name)[i]
             for name in ("spearman_loso", "spearman_boot", "kendall_loso", "kendall_boot")
@@ -84,18 +98,66 @@ def _correlations(comparison: Comparison, match: Match, options: Options) -> lis
             | {"dropped_seeds": [s for s, gap in zip(block.seeds, gap_S, strict=True) if gap]}
             | {"methods": found.methods, "n": found.seeds, "spearman": found.spearman, "kendall": found.kendall}
             | ranges
+            | _fragility(comparison, summary, at, ~gap_S)
             | {"paper": known, "reason": "" if found.seeds else "no seed at which every method has both summaries"}
         )
     return rows
+
+
+def exact_scores(block: Block) -> Floats:
+    """Give score_MSK from whole counts where they are known: rounding a printed percentage must not rank methods."""
+    items_K = np.array([np.nan if n is None else n for n in block.items_K], dtype=np.float64)
+    exact_MSK = 100.0 * block.count_MSK / items_K
+    return np.where(np.isnan(exact_MSK), block.score_MSK, exact_MSK)
+
+
+def _endpoints(block: Block, score_MSK: Floats) -> dict[str, Floats]:
+    return all_summaries(score_MSK, block.benchmarks, block.domain_K, block.items_K, block.domains)
+
+
+def _fragility(comparison: Comparison, summary: str, at: list[int], whole_S: Bools) -> Row:
+    """Give the correlation with close means exchanged, without suspect runs, and from scores as printed."""
+    block = comparison.block
+    pair = (summary, DOMAIN_BALANCED)
+    clean_MS = np.asarray(np.isfinite(block.without(suspect_runs(comparison.flags))).any(axis=-1))
+    means = {}
+    for name, score_MSK in (("", exact_scores(block)), ("_printed", block.score_MSK)):
+        endpoints = _endpoints(block, score_MSK)
+        for kind, kept_MS in (("", np.ones_like(clean_MS)), ("_clean", clean_MS)):
+            means[kind + name] = [_mean(endpoints[e][at][:, whole_S], kept_MS[at][:, whole_S]) for e in pair]
+    steps = [_one_question(block, e) / max(int(whole_S.sum()), 1) for e in pair]
+    close = closeness(means[""][0], means[""][1], steps[0], steps[1])
+    return {f"spearman{k}": spearman(*v) for k, v in means.items() if k} | {
+        "spearman_close_low": close.low,
+        "spearman_close_high": close.high,
+        "smallest_gap": close.gap,
+        "one_question": close.one_question,
+    }
+
+
+def _mean(score_MS: Floats, kept_MS: Bools) -> Floats:
+    """Give each method's mean over the seeds kept; NaN without any."""
+    count_M = kept_MS.sum(axis=1)
+    total_M = np.where(kept_MS, score_MS, 0.0).sum(axis=1)
+    return np.asarray(np.divide(total_M, count_M, out=np.full(len(total_M), np.nan), where=count_M > 0))
+
+
+def _one_question(block: Block, summary: str) -> float:
+    """Give the most that one more right answer moves a run's summary [points]; 0 where item counts are unknown."""
+    if any(n is None for n in block.items_K):
+        return 0.0
+    weight_K = _endpoints(block, np.eye(len(block.benchmarks)))[summary]
+    return float(np.max(weight_K * 100.0 / np.array(block.items_K, dtype=np.float64)))
 
 
 def _ranks(comparison: Comparison, match: Match, options: Options) -> list[Row]:
     block = comparison.block
     names = [m for m in (match.control, *match.methods) if m is not None]
     at = [block.row(m) for m in names]
+    exact = _endpoints(block, exact_scores(block))
     rows = []
     for summary in block.summaries:
-        score_MS = block.endpoints[summary][at]
+        score_MS = exact[summary][at]
         rank_M, low_M, high_M = rank_intervals(score_MS, options.generator())
         for i, method in enumerate(names):
             rows.append(

@@ -15,6 +15,7 @@ from analysis.stats.bootstrap import SMALLEST_N
 from analysis.study import Study
 from analysis.summaries import DOMAIN_BALANCED
 from analysis.tables.table import Column, Row, View, columns
+from analysis.verdicts import interval_text, shared_noise, verdict_text
 
 HEADLINE = columns(
     "method",
@@ -27,10 +28,11 @@ HEADLINE = columns(
     "p_perm|p (perm.)|p",
     "p_wilcoxon|p (Wilcoxon)|p",
     "p_holm|p (Holm)|p",
-    "tost_p|p (TOST)|p",
-    "mde80|MDE 80%|score",
+    "tost_p_adjusted|p (TOST, Holm)|p",
+    "mde80_pooled|MDE 80%|score",
     "pairing_r|r|ratio",
     "verdict_text|verdict",
+    "verdict_ci|CI of the verdict",
     "delta_clean|delta without suspects|delta",
 )
 
@@ -43,10 +45,14 @@ def caption(study: Study, rows: Sequence[Row]) -> list[str]:
     spread = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}..{counts[-1]}" if counts else "No"
     scope = "the methods of a block" if o.holm == "block" else "the methods of all blocks"
     text = [
-        f"Unit: points (0..100). {spread} paired seeds. Interval: paired Student t, {100 * o.level:g}%. Holm "
-        f"over {scope} on one summary ({DOMAIN_BALANCED} is the primary one); BH over method x benchmark. TOST margin "
-        f"{o.margin:g} points at alpha {o.alpha:g} ({100 * (1 - 2 * o.alpha):g}% CI). MDE: 80% power, "
-        "two-sided paired t.",
+        f"Unit: points (0..100). {spread} paired seeds. CI (t): paired Student t, {100 * o.level:g}%, of one row "
+        f"alone; CI of the verdict: at the level that decided, {100 * (1 - o.alpha):g}% for a difference and "
+        f"{100 * (1 - 2 * o.alpha):g}% for equivalence within {o.margin:g} points before the family's correction.",
+        f"One family per question: Holm over {scope} on {DOMAIN_BALANCED}; Holm over all their other summaries "
+        "and domains, exploratory; BH over method x benchmark, exploratory. The family is named in the column "
+        "question of CSV and JSON.",
+        f"MDE: the effect that the verdict (first step of Holm) finds with 80% power, from the block's pooled sd; "
+        f"its {100 * o.level:g}% limits are in CSV and JSON.",
         dropped(rows),
     ]
     return text + [unreachable(n, o.alpha) for n in counts if n >= 2 and 2.0 ** (1 - n) >= o.alpha]
@@ -82,13 +88,8 @@ def with_reasons(row: Row, options: Options) -> Row:
         reasons.append("pairing_r: needs 3 pairs" if row["n"] < 3 else "pairing_r: constant scores")
     if row["n"] >= 2 and 2.0 ** (1 - row["n"]) >= options.alpha:
         reasons.append(f"p_perm, p_wilcoxon: {unreachable(row['n'], options.alpha).split('Wilcoxon ')[1]}")
-    return row | {"verdict_text": verdict_text(row), "reason": "; ".join(reasons)}
-
-
-def verdict_text(row: Row) -> str:
-    """Write the verdict; a difference whose whole interval lies inside the margin is marked."""
-    inside = row["within_margin"] and row["verdict"] in ("superior", "inferior")
-    return f"{row['verdict']} (within margin)" if inside else str(row["verdict"])
+    said = {"verdict_text": verdict_text(row, options), "verdict_ci": interval_text(row)}
+    return row | said | {"reason": "; ".join(reasons)}
 
 
 def controls(comparison: Comparison, family: str | None = None) -> list[Row]:
@@ -167,7 +168,7 @@ def block_notes(study: Study, comparisons: Iterable[Comparison]) -> list[str]:
     notes: list[str] = list(study.runs.notes)
     for comparison in comparisons:
         notes += [n if comparison.block.name in n else f"{comparison.block.name}: {n}" for n in comparison.notes]
-        notes += flagged_controls(comparison) + _starts(comparison.block)
+        notes += shared_noise(comparison, study.options) + flagged_controls(comparison) + _starts(comparison.block)
     return notes
 
 

@@ -19,7 +19,8 @@ class Column:
     """One column of a view: the row's key, its title, and how a value is written.
 
     styles: text, int, score (two decimals), delta (signed, two decimals), p (three decimals), ratio (two decimals),
-    big (thousands separated), rank; of a pair of keys "low,high": interval ([low, high], signed), ranks (low to high).
+    big (thousands separated), rank; of a pair of keys "low,high": interval ([low, high], signed), limits (unsigned),
+    ranks (low to high).
     """
 
     key: str
@@ -97,7 +98,7 @@ _STYLES = {
     "big": "{:,.0f}",
     "rank": "{:g}",
 }
-_PAIRS = {"interval": "[{:+.2f}, {:+.2f}]", "ranks": "{:g} to {:g}"}
+_PAIRS = {"interval": "[{:+.2f}, {:+.2f}]", "limits": "[{:.2f}, {:.2f}]", "ranks": "{:g} to {:g}"}
 
 
 def _number(value: Any) -> float | None:

@@ -63,7 +63,11 @@ def test_item_difference_by_hand():
     assert result.se_items == pytest.approx(32.27486, abs=1e-4)
     # Seeds: 50 and 0 points: sd 35.3553, over sqrt(2): 25.
     assert result.se_seeds == pytest.approx(25.0)
-    assert result.noise_share == pytest.approx(32.27486**2 / (32.27486**2 + 625))
+    # Residuals of seed + item: +-.25 in all 8 cells, sum of squares .5, df 3: mean square 1/6; over 8: .144338^2.
+    assert result.se_rest == pytest.approx(14.43376, abs=1e-4)
+    # New runs and new questions: 1041.67 + 625 - 208.33 = 1458.33; of it questions alone 833.33, run x question 208.33.
+    assert result.se_both == pytest.approx(math.sqrt(1458.3333), abs=1e-3)
+    assert (result.share_items, result.share_rest) == pytest.approx((833.3333 / 1458.3333, 1 / 7), abs=1e-4)
     assert result.p_items == pytest.approx(stats.ttest_1samp([1, -0.5, 0, 0.5], 0).pvalue)
 
 

@@ -33,11 +33,13 @@ def test_numbers_follow_from_the_residual_sd(pilot, capsys):
     fit = layout(block.endpoints["domain_balanced"])
     row = rows[0]
     assert row["sd_difference"] == pytest.approx(math.sqrt(2) * fit.residual_sd)
-    assert row["seeds_needed"] == seeds_needed(2.0, math.sqrt(2) * fit.residual_sd)
-    # Upper 80% limit: sd * sqrt(df / chi-square quantile at 0.2), df = 3 * 3.
-    cautious = row["sd_difference"] * math.sqrt(9 / stats.chi2.ppf(0.2, 9))
-    assert row["sd_difference_cautious"] == pytest.approx(cautious)
-    assert row["seeds_needed_cautious"] >= row["seeds_needed"]
+    sd = math.sqrt(2) * fit.residual_sd
+    assert (row["arms"], row["pilot_df"]) == (3, 9)  # (4 - 1) methods x (4 - 1) seeds
+    assert row["seeds_if_known"] == seeds_needed(2.0, sd, arms=3)
+    assert row["seeds_needed"] == seeds_needed(2.0, sd, arms=3, df=9) > row["seeds_if_known"]
+    limits = [sd * math.sqrt(9 / stats.chi2.ppf(q, 9)) for q in (0.975, 0.025)]
+    assert [row["sd_difference_low"], row["sd_difference_high"]] == pytest.approx(limits)
+    assert all(r["power"] <= r["power_all"] + 0.03 for r in rows)  # Holm's later steps only help
     assert all(0 <= r["tost_power"] <= 1 for r in rows)
     assert [r["mde80"] for r in rows] == sorted((r["mde80"] for r in rows), reverse=True)
     curve = {p["seeds"]: p["power"] for p in found["curves"][0]["curve"]}
@@ -47,7 +49,9 @@ def test_numbers_follow_from_the_residual_sd(pilot, capsys):
 def test_words(pilot, capsys, tmp_path):
     assert main(["--runs", str(pilot), "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
-    assert "seeds for 1 points at power 0.8" in text
+    assert "seeds for 1 points at power 0.8, Holm over 3. Power of the verdict by seeds: 3: " in text
+    assert main(["--runs", str(pilot), "--arms", "12", "--json"]) == 0
+    assert {r["arms"] for r in json.loads(capsys.readouterr().out)["tables"]["planning"]["rows"]} == {12}
     assert (tmp_path / "planning.md").read_text() == text
 
 
@@ -74,7 +78,12 @@ def test_a_pilot_without_spread_plans_nothing(tmp_path, rng, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
-    [(["--effect", "0"], "effect=0.0"), (["--power", "1"], "power=1.0"), (["--effect", "nan"], "effect=nan")],
+    [
+        (["--effect", "0"], "effect=0.0"),
+        (["--power", "1"], "power=1.0"),
+        (["--effect", "nan"], "effect=nan"),
+        (["--arms", "0"], "arms=0"),
+    ],
 )
 def test_bad_plans(pilot, capsys, arguments, part):
     assert main(["--runs", str(pilot), *arguments]) == 2

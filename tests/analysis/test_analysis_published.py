@@ -59,8 +59,13 @@ def test_the_rank_correlation_and_its_fragility(tables):
     row = next(r for r in tables["sensitivity"].rows if r["kind"] == "correlation" and r["summary"] == "six"
                and (r["campaign"], r["model"]) == ("main", "Qwen2.5-7B-Instruct"))  # fmt: skip
     assert row["methods"] == 9
-    assert row["spearman"] == pytest.approx(-1 / 3, abs=1e-9)
-    assert row["kendall"] == pytest.approx(-0.2778, abs=1e-4)
+    # Rounded percentages put two methods 0.0003 points apart that whole counts order the other way.
+    assert row["spearman_printed"] == pytest.approx(-1 / 3, abs=1e-9)
+    assert row["spearman"] == pytest.approx(-4 / 15, abs=1e-9)
+    assert row["spearman_clean_printed"] == pytest.approx(-1 / 30, abs=1e-9)
+    assert row["spearman_clean"] == pytest.approx(0.05, abs=1e-9)
+    assert row["spearman_close_low"] <= row["spearman"] - 1 / 15 < row["spearman"] <= row["spearman_close_high"]
+    assert row["smallest_gap"] == pytest.approx(0.00337, abs=1e-5)
     assert row["paper"] == -0.33
     low, high = row["spearman_loso_low"], row["spearman_loso_high"]
     assert low > -0.31
@@ -96,8 +101,10 @@ def test_the_effect_of_leaving_them_out(tables):
 
 
 def test_nothing_is_shown_at_three_seeds(tables):
-    rows = [r for t in ("main", "mixers") for r in tables[t].rows if r["summary"] == "domain_balanced"]
-    assert {r["verdict"] for r in rows} == {"inconclusive", "equivalent"}
+    rows = [r for t in ("main", "mixers") for r in tables[t].rows]
+    questions = {(r["question"], r["adjustment"]) for r in rows if r["kind"] != "benchmark"}
+    assert len(questions) == 2 * 12  # per block and control: the primary summary, and all others together
+    assert {r["verdict"] for r in rows if r["kind"] != "benchmark" and r["n"]} == {"inconclusive", "equivalent"}
 
 
 def test_paper_column_only_where_the_setting_matches(tables):

@@ -131,7 +131,7 @@ def test_a_source_without_metrics_or_pairs(tmp_path, rng):
 
 
 def test_cut_off_metrics_are_named_in_the_audit(tmp_path, rng):
-    root = write_sweep(tmp_path / "runs", Sweep(methods=("uniform", "topk"), seeds=(0, 1), steps=5), rng)
+    root = write_sweep(tmp_path / "runs", Sweep(methods=("uniform", "topk"), seeds=(0, 1, 2), steps=5), rng)
     path = next(root.glob("*/*/topk/seed_1/metrics.jsonl"))
     path.write_text(path.read_text()[:-30])
     assert main(["--runs", str(root), "--out", str(tmp_path / "r.html")]) == 0

@@ -100,8 +100,9 @@ def test_captions_state_defaults_and_what_was_dropped(tables):
         "points (0..100)",
         "n = 4 paired seeds",
         "Student t, 95%",
-        "Holm",
-        "margin 1 points",
+        "90% for equivalence within 1 points",
+        "One family per question: Holm over the methods of a block on domain_balanced",
+        "all deltas against uniform hold the noise of the same 4 runs",
         "Dropped: no seed.",
     ):
         assert part in text
@@ -121,7 +122,7 @@ def test_printed_numbers_are_the_rounded_rows(tables):
     for (method, summary), row in by_key.items():
         if summary == "domain_balanced":
             line = next(x for x in shown.splitlines() if x.startswith(f"| {method} |"))
-            for key, style in (("score", ".2f"), ("delta", "+.2f"), ("mde80", ".2f")):
+            for key, style in (("score", ".2f"), ("delta", "+.2f"), ("mde80_pooled", ".2f")):
                 assert format(float(row[key]), style) in line
     assert float(by_key[("topk", "domain_balanced")]["delta"]) == next(
         r["delta"] for r in tables["main"].rows if (r["method"], r["summary"]) == ("topk", "domain_balanced")
@@ -169,15 +170,35 @@ def test_gain_pairs_trained_with_untrained_of_the_same_run(tables):
     assert row["delta"] == pytest.approx(row["score"] - 40.0)
 
 
-def test_cost_and_equal_tokens(tables):
+def test_cost_without_evaluations_during_training_compares_nothing(tables):
     cost = {r["method"]: r for r in tables["cost"].rows if r["kind"] == "cost"}
     assert (cost["topk"]["tokens_generated"], cost["topk"]["tokens_trained"]) == (60_000, 30_000)
-    equal = {(r["method"], r["axis"]): r for r in tables["cost"].rows if r["kind"] == "equal"}
-    assert equal[("topk", "generated tokens")]["tokens"] == 60_000
-    # topk trains half as many tokens: matched at 30,000, where the control stands at step 30 of 60.
-    trained = equal[("topk", "trained tokens")]
-    assert trained["tokens"] == 30_000
-    assert trained["control_score"] < trained["score"] - 3
+    # Training rewards are there, and are no score: no row compares them.
+    assert {r["kind"] for r in tables["cost"].rows} == {"cost"}
+    assert any("Runs without such evaluations are not compared" in n for n in tables["cost"].notes)
+
+
+def test_equal_generated_tokens_by_hand(tmp_path, rng):
+    root = write_sweep(tmp_path, Sweep(methods=("uniform", "topk"), metrics=False), rng)
+    for path in root.rglob("eval.json"):
+        method, seed = path.parent.parent.name, int(path.parent.name[-1])
+        entry = json.loads(path.read_text())
+        # topk generates twice as much: it ends at 2000 tokens, the control at 1000.
+        per_step, correct = (1000, (40, 60)) if method == "topk" else (500, (42 + seed, 50 + 3 * seed))
+        entry["during"] = [
+            {"step": step, "tokens": {"generated": per_step * step},
+             "benchmarks": {b: {"correct": right, "total": 100} for b in entry["benchmarks"]}}
+            for step, right in zip((1, 2), correct, strict=True)
+        ]  # fmt: skip
+        path.write_text(json.dumps(entry))
+    table = build(make_study([str(root)], Options()), "cost")[0]
+    row = next(r for r in table.rows if r["kind"] == "equal")
+    # At 1000 tokens: topk after step 1, 40; the control after step 2: 50, 53, 56.
+    assert (row["tokens"], row["score"], row["control_score"]) == (1000, pytest.approx(40), pytest.approx(53))
+    assert (row["n"], row["unit"], row["family_size"]) == (3, "points", 1)
+    assert (row["delta"], row["sd"], row["p_holm"]) == (pytest.approx(-13), pytest.approx(3), row["p_t"])
+    assert "domain_balanced at equal generated tokens" in row["question"]
+    assert not any("compute-matched" in v.title for v in table.views)
 
 
 def test_items_table_keeps_both_uncertainties(tables):
