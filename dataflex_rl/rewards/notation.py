@@ -202,10 +202,10 @@ def _arguments(text: str, place: int, count: int) -> tuple[int, str]:
     for _ in range(count):
         place = _end(_SPACE.match(text, place), place)
         if text[place : place + 1] in ("{", "("):  # `\\sqrt(2)` is how some write it
-            close = closing_brace(text, place, text[place])
-            if close is None:
+            end = closing_brace(text, place, text[place])
+            if end is None:
                 return 0, ""
-            made, place = f"{made}{{{braced(text[place + 1 : close])}}}", close + 1
+            made, place = f"{made}{{{braced(text[place + 1 : end])}}}", end + 1
         elif (single := _ARGUMENT.match(text, place)) is not None and single[0] not in ("\\frac", "\\sqrt", "\\binom"):
             made, place = f"{made}{{{single[0]}}}", single.end()
         else:
