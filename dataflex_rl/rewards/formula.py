@@ -31,10 +31,11 @@ _UNREADABLE = re.compile(
     r"\d[\s~]+\d|\d\\(?:[,;: ]|q?quad)\s*\d|\.\d+\."  # numbers side by side
     r"|\\vec\s*\{?\w\}?\s*\\times"  # the grammar takes this product for the usual one
     r"|\\(?:text|mathrm|mbox|operatorname)\s*\{[^{}]*\d"
-    r"|(?:^|[(,={])\s*[+-]?\s*0+(?:\.0*)?\s*[A-Za-z]|(?<![A-Za-z\\])[A-Za-z]+\s*0+(?:\.0*)?(?![\d.])"  # `0x1f`, `q0`: not 0
+    r"|(?:^|[(,={])\s*[+-]?\s*0+(?:\.0*)?\s*[A-Za-z]"  # `0x1f` and `q0` are not 0
+    r"|(?<![A-Za-z\\])[A-Za-z]+\s*0+(?:\.0*)?(?![\d.])"
     r"|(?<![A-Za-z\\])(?:not|no|is|isn|or|and|but|if|than|maybe|never|wrong)(?![A-Za-z])"
     r"|\[\s*-\s*\\infty|\\infty\s*\]"  # no interval has an infinite end
-    r"|\?"
+    r"|[?']"
 )
 _PERCENT = re.compile(r"\\?%")
 _TRANSPOSE = re.compile(r"\^\s*(?:\{\s*(?:T|\\top)\s*\}|T(?![A-Za-z])|\\top)")

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from dataflex_rl.rewards.math_shape import (
     Shape,
+    condition_of,
     exact_and_shown,
     has_relation,
     in_order,
@@ -69,7 +70,7 @@ class Judge:
             return bool(plain_gold) and plain_gold == plain_pred
         if not (is_short(gold) and is_short(pred)):
             return False
-        gold, pred = tidy(gold), tidy(pred)
+        gold, pred = condition_of(tidy(gold)), condition_of(tidy(pred))
         for exact, shown in (exact_and_shown(gold), exact_and_shown(pred)):
             if shown and not self._shows(exact, shown):
                 return False
@@ -146,11 +147,14 @@ class Judge:
         if has_relation(gold) or has_relation(pred):
             return self._same_relation(gold, pred)
         (gold_value, gold_unit), (pred_value, pred_unit) = split_unit(gold), split_unit(pred)
+        percents = is_percent(gold), is_percent(pred)
         if gold_unit and pred_unit and gold_unit != pred_unit:
+            return False
+        if (percents[0] and pred_unit and not percents[1]) or (percents[1] and gold_unit and not percents[0]):
             return False
         numbers = _number(gold_value), _number(pred_value)
         if numbers[0] is not None and numbers[1] is not None:
-            if _same_number(numbers[0], numbers[1], is_percent(gold), is_percent(pred)):
+            if _same_number(numbers[0], numbers[1], *percents):
                 return True
             return self._rounds(gold_value, pred_value)
         plain_gold, plain_pred = _bare(normalize(gold_value)), _bare(normalize(pred_value))

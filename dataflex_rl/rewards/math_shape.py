@@ -29,6 +29,8 @@ _SEGMENT = (
 _SYMBOL = rf"(?:{_LETTER}(?:\(\s*[A-Za-z]\s*\))?|\|?\s*{_SEGMENT}\|?)"
 _RATIO = rf"(?:{_SYMBOL}(?:\s*[:/]\s*{_SYMBOL})?|\\frac\{{{_SYMBOL}\}}\{{{_SYMBOL}\}})"
 _NAME = re.compile(rf"\s*(?P<name>{_RATIO}|\(\s*{_LETTER}(?:\s*,\s*{_LETTER})+\s*\))\s*(?:=|\\in(?![A-Za-z]))\s*")
+_BUILDER = re.compile(rf"\\?\{{\s*{_LETTER}\s*(?:\\in\s*\\mathbb\s*\{{?R\}}?\s*)?[|:](?P<condition>[^|:{{}}]*)\\?\}}")
+_TUPLE = re.compile(rf"\(\s*(?P<names>{_LETTER}(?:\s*,\s*{_LETTER})+)\s*\)\s*=\s*\((?P<values>[^=<>]*)\)")
 _RELATION = re.compile(r"[=<>]|\\(?:le|ge|ne|in|notin|equiv|approx|sim)(?![A-Za-z])")
 _SUBSCRIPT = re.compile(r"_\{[^{}]*\}")
 _APPROX = re.compile(r"\\approx(?![A-Za-z])")
@@ -76,6 +78,17 @@ def split_name(text: str) -> tuple[str, str]:
     if found is None or has_relation(text[found.end() :]):
         return "", text
     return re.sub(r"\s", "", found["name"]), text[found.end() :]
+
+
+def condition_of(text: str) -> str:
+    """Return the condition of a set `{x | x > 3}`, and `x = 1, y = 2` for `(x, y) = (1, 2)`; other texts unchanged."""
+    if (found := _BUILDER.fullmatch(text)) is not None and has_relation(found["condition"]):
+        return found["condition"].strip()
+    if (found := _TUPLE.fullmatch(text)) is not None:
+        names, values = (_split(found[side], _commas(found[side])[0]) for side in ("names", "values"))
+        if len(names) == len(values):
+            return ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+    return text
 
 
 def links_of(text: str) -> list[str]:

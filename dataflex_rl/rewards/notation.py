@@ -140,6 +140,8 @@ _SPELLINGS = tuple(  # (pattern, LaTeX); the order counts
         (r"\\(?:degree|textdegree)(?![A-Za-z])", r"^\\circ"),
         (r"\^\s*\{\s*\\circ\s*\}", r"^\\circ"),
         (r"\\dots[bcmio]?(?![A-Za-z])|\\cdots(?![A-Za-z])|\.\.\.", r"\\ldots "),
+        (r"\\[lr]angle(?![A-Za-z])", lambda found: "(" if found[0][1] == "l" else ")"),
+        (r"(?<![\w)}\]])\+\s*(?=\\infty)", ""),
         (r"\\(?:imath|mathrm i)(?![A-Za-z])", " i "),
         (r"\\text\s*\{\s*\}", " "),
     )
@@ -152,6 +154,7 @@ _SPACED = re.compile(r"(?<![\d.,])(?<!\d )([1-9]\d{0,2}(?: \d{3})+)(?![\d])(?! \
 _REPEATING = re.compile(
     r"(?<![\d.])(\d*)\.(\d*)(?:\\(?:overline|bar|overbar|dot)\s*\{(\d+)\}|\\(?:overline|bar|dot)\s*(\d)(?!\d)|\((\d+)\))(?!\d)"
 )
+_GOES_ON = re.compile(r"(\d*\.\d*?)(\d{1,6}?)\2{2,}\s*\\ldots\s*$")
 _SPACE = re.compile(r"\s*")
 _ARGUMENT = re.compile(r"\\[A-Za-z]+|[^\s{}\\&]")
 _TAKES = re.compile(r"\\(frac|binom|sqrt)(?![A-Za-z])")
@@ -170,6 +173,7 @@ def tidy(text: str) -> str:
     for pattern, latex in _SPELLINGS:
         text = pattern.sub(latex, text)
     text = _SPACED.sub(lambda found: found[1].replace(" ", ""), _GROUPING.sub("", text))
+    text = _GOES_ON.sub(_going_on, text.strip().rstrip("\\"))
     return braced(_REPEATING.sub(_repeating, text)).strip()
 
 
@@ -211,6 +215,11 @@ def _arguments(text: str, place: int, count: int) -> tuple[int, str]:
         else:
             return 0, ""
     return place, made
+
+
+def _going_on(found: re.Match[str]) -> str:
+    """Return a decimal whose last digits repeat three times before the dots as one with a bar."""
+    return f"{found[1]}\\overline{{{found[2]}}}"
 
 
 def _end(found: re.Match[str] | None, place: int) -> int:

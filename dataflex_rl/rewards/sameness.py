@@ -221,7 +221,7 @@ def _solved(links: list[_Link]) -> Set | None:
             found = Intersection(found, link.kind(left, right).as_set())
         except (NotImplementedError, AttributeError):  # no method to solve it, or a statement without its unknown
             return None
-    return Interval(-oo, oo) if found == S.Reals else found
+    return None if found in (S.Reals, S.EmptySet) else found  # always or never true: no content
 
 
 def _same_set(one: Set, other: Set) -> bool:

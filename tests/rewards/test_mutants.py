@@ -21,16 +21,19 @@ NUMBER = re.compile(r"\d+")
 # generators whose gold answer is a value or a formula -> golds of each
 GENERATORS = {
     "chain_sum": 300, "products": 300, "simple_equations": 300, "leg_counting": 200, "gsm_symbolic": 200,
-    "basic_arithmetic": 300, "decimal_chain_sum": 200, "decimal_arithmetic": 200, "fraction_simplification": 200, "gcd": 200, "lcm": 200,
-    "polynomial_equations": 200, "polynomial_multiplication": 300, "simple_integration": 200, "complex_arithmetic": 300,
-    "prime_factorization": 200, "bitwise_arithmetic": 100, "simple_geometry": 100, "number_sequence": 200, "base_conversion": 100,
+    "basic_arithmetic": 300, "decimal_chain_sum": 200, "decimal_arithmetic": 200, "fraction_simplification": 200,
+    "gcd": 200, "lcm": 200, "polynomial_equations": 200, "polynomial_multiplication": 300,
+    "simple_integration": 200, "complex_arithmetic": 300, "prime_factorization": 200, "bitwise_arithmetic": 100,
+    "simple_geometry": 100, "number_sequence": 200, "base_conversion": 100,
 }  # fmt: skip
 FORMULAS = [  # with {a}, {b}, {c} different numbers from 2 to 97
-    "\\frac{{{a}}}{{{b}}}", "{a}\\sqrt{{{b}}}", "({a},{b})", "[{a},{b})", "{a}x+{b}", "x^2-{a}x+{b}", "y={a}x+{b}", "{a}\\pi",
-    "\\{{{a},{b},{c}\\}}", "{a},{b}", "\\frac{{{a}\\pi}}{{{b}}}", "{a}+{b}i", "x<{a}", "(-\\infty,{a})\\cup({b},\\infty)",
-    "{a}^{{{b}}}", "\\sqrt{{{a}}}+\\sqrt{{{b}}}", "\\begin{{pmatrix}} {a} \\\\ {b} \\end{{pmatrix}}", "{a}\\pm\\sqrt{{{b}}}", "{a}\\%",
-    "{a}\\text{{ cm}}^2", "e^{{{a}x}}", "\\log_{{{a}}} {b}", "\\sin({a}x)+{b}", "{a}x^2+{b}y^2={c}", "{a}^\\circ", "{a}!+{b}",
-    "m\\frac{{dv}}{{dt}}+{a}v={b}", "y''+{a}y={b}", "\\binom{{{a}}}{{2}}", "2^{{{a}}}-1", "{a}n+{b}m", "-{a}<x\\le {b}",
+    "\\frac{{{a}}}{{{b}}}", "{a}\\sqrt{{{b}}}", "({a},{b})", "[{a},{b})", "{a}x+{b}", "x^2-{a}x+{b}", "y={a}x+{b}",
+    "{a}\\pi", "\\{{{a},{b},{c}\\}}", "{a},{b}", "\\frac{{{a}\\pi}}{{{b}}}", "{a}+{b}i", "x<{a}",
+    "(-\\infty,{a})\\cup({b},\\infty)", "{a}^{{{b}}}", "\\sqrt{{{a}}}+\\sqrt{{{b}}}",
+    "\\begin{{pmatrix}} {a} \\\\ {b} \\end{{pmatrix}}", "{a}\\pm\\sqrt{{{b}}}", "{a}\\%", "{a}\\text{{ cm}}^2",
+    "e^{{{a}x}}", "\\log_{{{a}}} {b}", "\\sin({a}x)+{b}", "{a}x^2+{b}y^2={c}", "{a}^\\circ", "{a}!+{b}",
+    "m\\frac{{dv}}{{dt}}+{a}v={b}", "y''+{a}y={b}", "\\binom{{{a}}}{{2}}", "2^{{{a}}}-1", "{a}n+{b}m",
+    "-{a}<x\\le {b}",
 ]  # fmt: skip
 
 
@@ -59,7 +62,7 @@ def golds() -> list[str]:
 
 
 def mutants(gold: str, rng: random.Random) -> Iterator[str]:
-    """Yield other answers: a number changed, a sign, a bracket, a term, a second answer, an unknown, an empty equation."""
+    """Yield other answers: a number, sign, bracket or term changed, a second answer, an unknown, an empty equation."""
     place = rng.choice(list(NUMBER.finditer(gold)))
     for other in (int(place[0]) + 1, int(place[0]) * 10 + 3, 10 ** len(place[0]) + int(place[0])):
         yield f"{gold[: place.start()]}{other}{gold[place.end() :]}"
@@ -86,11 +89,6 @@ def mutants(gold: str, rng: random.Random) -> Iterator[str]:
             yield gold.replace(old, new, 1)
 
 
-def is_other_for_a_reader(gold: str, mutant: str) -> bool:
-    """Return whether a mutant differs: `y = 7, 3` names its value, `x + -3` is `x - 3` and so on do not."""
-    return mutant.strip() != gold.strip()
-
-
 def test_no_wrong_mutant_of_an_answer_of_mathematics_is_right() -> None:
     rng = random.Random(3)
     made = golds()
@@ -98,7 +96,7 @@ def test_no_wrong_mutant_of_an_answer_of_mathematics_is_right() -> None:
     accepted = []
     for gold in made:
         assert math.compute_score("any", math.state(gold), gold)["score"] == 1.0, gold
-        tried = [mutant for mutant in mutants(gold, rng) if is_other_for_a_reader(gold, mutant)]
+        tried = [mutant for mutant in mutants(gold, rng) if mutant.strip() != gold.strip()]
         for mutant in rng.sample(tried, min(6, len(tried))):
             if math.compute_score("any", f"\\boxed{{{mutant}}}", gold)["score"] == 1.0:
                 accepted.append((gold, mutant))
@@ -141,7 +139,7 @@ def test_no_answer_of_two_letters_is_right(letter: str) -> None:
     frames = [
         "The answer is {}.",
         "Answer: {}",
-        "\\boxed{<>}",
+        "\\boxed<>",
         "Final answer: ({}).",
         "So the correct option is {}",
         "<answer>{}</answer>",
@@ -151,9 +149,7 @@ def test_no_answer_of_two_letters_is_right(letter: str) -> None:
         if other == letter:
             continue
         both = f"{letter} {join} {other}" + (")" if "(" in join else "")
-        response = (
-            frame.replace("{}", both).replace("<>", f"{{{both}}}").replace("boxed{{", "boxed{").replace("}}", "}")
-        )
+        response = frame.replace("{}", both).replace("<>", f"{{{both}}}")
         if any(choice.compute_score("any", response, gold)["score"] for gold in (letter, other)):
             accepted.append(response)
     assert accepted == []
