@@ -12,8 +12,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from latex2sympy2_extended import latex2sympy2  # type: ignore[import-untyped]
-from sympy import (  # type: ignore[import-untyped]
+from latex2sympy2_extended import latex2sympy2
+from sympy import (
     Basic,
     Derivative,
     I,
@@ -24,7 +24,7 @@ from sympy import (  # type: ignore[import-untyped]
     Tuple,
     UnevaluatedExpr,
 )
-from sympy.core.function import AppliedUndef  # type: ignore[import-untyped]
+from sympy.core.function import AppliedUndef
 
 _CONFIG = latex2sympy2.ConversionConfig(lowercase_symbols=False)
 _UNREADABLE = re.compile(

@@ -1,6 +1,8 @@
 """The verifier of mathematics: the last boxed answer against the gold one.
 
-Equal as text after cosmetic normalising, or as exact numbers, or symbolically (math-verify, in a bounded process).
+Equal as text in one notation, or as exact numbers, or symbolically (with math-verify's grammar, in a bounded process).
+A box is read as a whole or not at all; a unit is what the gold answer or the box writes as one, and two must agree. The
+verifier is not given the prompt, so a letter that the prompt alone makes a unit is an unknown here.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from latex2sympy2_extended.logic import And  # type: ignore[import-untyped]
-from sympy import (  # type: ignore[import-untyped]
+from latex2sympy2_extended.logic import And
+from sympy import (
     QQ,
     CoercionFailed,
     Complement,
@@ -43,7 +43,7 @@ from sympy import (  # type: ignore[import-untyped]
     oo,
     together,
 )
-from sympy.core.relational import Relational  # type: ignore[import-untyped]
+from sympy.core.relational import Relational
 
 from dataflex_rl.rewards.formula import read
 from dataflex_rl.rewards.values import is_zero, points
@@ -103,9 +103,6 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, Expr) and isinstance(other, Expr):
         return is_zero(one - other)
     return bool(isinstance(one, Tuple) and one == other)
-
-
-# --- relations ---
 
 
 class _Link(NamedTuple):
@@ -193,9 +190,6 @@ def _sides(links: list[_Link]) -> list[Any]:
 
 def _unknowns(links: list[_Link]) -> set[Symbol]:
     return {sign for side in _sides(links) for sign in getattr(side, "free_symbols", ())}
-
-
-# --- sets ---
 
 
 def _as_set(made: Any) -> Set | None:

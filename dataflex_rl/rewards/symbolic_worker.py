@@ -26,7 +26,7 @@ _NO_METHOD = (ArithmeticError, AttributeError, MemoryError, NotImplementedError,
 
 def answer(question: dict[str, Any]) -> bool:
     """Return the answer to one question: same(gold, pred), near(gold, pred, tolerance) or union(gold, pred)."""
-    from sympy import Rational  # type: ignore[import-untyped]
+    from sympy import Rational
 
     from dataflex_rl.rewards import sameness
 

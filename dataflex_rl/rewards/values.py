@@ -12,8 +12,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from sympy import Expr, Pow, Rational, Symbol, nan, oo, zoo  # type: ignore[import-untyped]
-from sympy.core.evalf import evalf  # type: ignore[import-untyped]
+from sympy import Expr, Pow, Rational, Symbol, nan, oo, zoo
+from sympy.core.evalf import evalf
 
 _ZERO_BITS = 350  # a difference that vanishes to so many bits is 0, for formulas of small numbers
 _CERTAIN_BITS = 20  # accurate bits of a difference that is certainly not 0
