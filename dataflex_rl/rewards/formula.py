@@ -35,6 +35,9 @@ _UNREADABLE = re.compile(
     r"|(?<![A-Za-z\\])[A-Za-z]+\s*0+(?:\.0*)?(?![\d.])"
     r"|(?<![A-Za-z\\])(?:not|no|is|isn|or|and|but|if|than|maybe|never|wrong)(?![A-Za-z])"
     r"|\[\s*-\s*\\infty|\\infty\s*\]"  # no interval has an infinite end
+    r"|[\d)}\]]\s*_"  # the grammar drops a number's subscript
+    r"|(?<![A-Za-z\\])[A-DF-Za-df-z]\s*\^\s*\{\s*\(\s*(?:\d+|[a-z]+)\s*\)\s*\}"  # `y^{(4)}` is no power
+    r"|(?<![A-Za-z\\])[fghFGH]\s*\^\s*(?:\{\s*-1\s*\}|-1)\s*\("  # nor is an inverse function
     r"|[?']"
 )
 _PERCENT = re.compile(r"\\?%")

@@ -38,6 +38,7 @@ _WORDS = re.compile(r"\\(?:text|textbf|textit|textrm|mbox)\s*\{[^{}]*[A-Za-z]")
 _WORD = re.compile(r"\A[A-Za-z]{3,}\Z")  # a word; its letters in another order are another one
 _ALL_OF = re.compile(r"(?<![A-Za-z])and(?![A-Za-z])")
 _ONE_OF = re.compile(r"(?<![A-Za-z])or(?![A-Za-z])")
+_SHOWN = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
 _DECIMAL = re.compile(r"\d*\.(\d*)")
 
 
@@ -84,15 +85,12 @@ class Judge:
         return self._same_shape(shape_of(gold), shape_of(pred)) or self._same_reals(gold, pred)
 
     def _shows(self, exact: str, shown: str) -> bool:
-        """Return whether a decimal stands for a value: they differ by less than one in the last digit shown."""
-        value = self._value(exact)
-        number = _number(shown)
-        return number is not None and comparer().near(
-            without_sign(value),
-            f"\\frac{{{number.numerator}}}{{{number.denominator}}}",
-            str(_step(shown)),
-            self._budget,
-        )
+        """Return whether a decimal stands for a value: it differs by less than one in the last digit shown."""
+        number = as_number(normalize(shown)) if _SHOWN.fullmatch(normalize(shown)) else as_scientific(normalize(shown))
+        if number is None:
+            return False
+        step = _step(shown) if "." in shown else Fraction(1, 2)
+        return comparer().near(without_sign(self._value(exact)), _fraction(number), str(step), self._budget)
 
     def _value(self, text: str) -> str:
         """Return what an answer names or what a chain of equal sides is equal to; the text where there is neither."""

@@ -40,6 +40,11 @@ NOT_EQUAL = [  # gold, boxed
     ("f'(x)", "f(x)"),
     ("\\frac{dy}{dx}", "0"), ("\\frac{\\partial u}{\\partial t}+u", "u"), ("\\dot{x}+x=0", "x=0"), ("y'=y", "y''=y"),
     ("\\frac{d^2x}{dt^2}=-x", "0=-x"), ("x^{\\prime}", "x"), ("\\ddot{x}=1", "\\dot{x}=1"),
+    ("x^4", "x^{(4)}"), ("f^{-1}(x)", "\\frac{1}{f(x)}"), ("\\frac{d^2y}{dx^2}+y=0", "y=0"), ("v'+v=1", "v=1"),
+    # signs that a grammar would drop
+    ("5", "5_x"), ("5", "5^{1}_{2}"), ("0", "0x1f"), ("0", "0q"), ("5^\\circ", "5'"), ("5\\%", "5^\\circ"),
+    ("(-\\infty,7)", "[-\\infty,7)"), ("x^2<0", "x^2<-1"), ("\\frac13", "\\frac13\\approx\\frac12"),
+    ("0.5", "0.5\\approx\\frac13"), ("\\sqrt2", "\\sqrt2\\approx 2"), ("x=3", "x=3=4"), ("3", "3=4"), ("2", "\\ge 2"),
     # a second answer, in a text or not
     ("12", "12\\text{ or 15}"), ("12", "12\\text{ (or 15)}"), ("12", "12\\text{ and 15}"),
     ("12", "12\\text{ maybe 15}"), ("12", "12\\text{, 15}"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "scripts" / "grade_suite.py"
+SCRIPT = Path(__file__).parents[2] / "scripts" / "grade_suite.py"
 ROWS = {
     "mmlu-pro": [
         {"answer": "B", "pred": "B", "model_outputs": "The answer is (B)."},
