@@ -229,7 +229,8 @@ def _listed(found: re.Match[str], plain: str) -> bool:
     letter = found.groupdict().get("held")
     if after is None or letter is None or ord(after[1]) != ord(letter) + 1:
         return False
-    return _APART.search(plain, found.end(), after.start()) is None
+    between = plain[found.end() : after.start()]
+    return re.search(r"\w", between) is not None and _APART.search(between) is None
 
 
 def _letter(found: re.Match[str]) -> str:

@@ -76,6 +76,8 @@ class Judge:
             if shown and not self._shows(exact, shown):
                 return False
         golds, preds = exact_and_shown(gold), exact_and_shown(pred)
+        if has_relation(gold) != has_relation(pred):
+            gold, pred = golds[0], preds[0]
         if golds[1] or preds[1]:
             return any(self.is_equal(one, other) for one in golds if one for other in preds if other)
         if has_relation(gold) != has_relation(pred):

@@ -104,6 +104,8 @@ def links_of(text: str) -> list[str]:
 def exact_and_shown(text: str) -> tuple[str, str]:
     """Return `A` and `B` of `A \\approx B`, B being the decimal shown for A; (text, "") for anything else."""
     sides = [side.strip() for side in _APPROX.split(text)]
+    if len(sides) == 2 and split_name(f"{sides[0]}=1")[0]:  # `x \\approx 11` names what is approximate
+        return sides[1], ""
     return (sides[0], sides[1]) if len(sides) == 2 and all(sides) else (text, "")
 
 

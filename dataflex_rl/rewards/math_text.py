@@ -24,7 +24,7 @@ _SCIENTIFIC = re.compile(
     rf"|(?P<sign>[+-]?)10\^{_POWER.replace('?P<', '?P<own_')}"
 )
 _SIGN = re.compile(r"(?<=[\d}])(?:\\?%|\\circ|\^\\circ|\^\{\\circ\}|\\degree)$")
-_PERCENT = re.compile(r"(?:%|percent\W*)$", re.I)
+_PERCENT = re.compile(r"(?:%|(?:percent(?:age)?|pct)\W*)$", re.I)
 _UNIT = re.compile(
     r"(?P<unit>(?:(?:[\s~/]|\\[,;: ]|\\cdot)*\\(?:text|textrm|textbf|textit|mbox|mathrm)\{[^{}]*\}"
     r"(?:\^(?:\{-?\d\}|\d))?)+)(?:[\s.]|\\[,;: ])*$"
