@@ -37,7 +37,8 @@ def compute_score(
     unit or a percent sign that only one side has does not count (_same_number says where a percent sign does). All
     comparisons of a grade share one budget of CPU time; what exceeds it is wrong.
 
-    round_to_gold: a constant that rounds to a decimal gold answer, at the digits that it shows, is right.
+    round_to_gold: a constant that rounds to a decimal gold answer, at the digits that it shows, is right (set by
+        `reward.custom_reward_function.reward_kwargs`).
 
     Raises:
         ConfigError: the response or the gold answer is no text.

@@ -15,7 +15,7 @@ from dataflex_rl.data.tasks.generated import entries
 from dataflex_rl.data.tasks.latex import fits_box, says_something, without_dollars
 from dataflex_rl.rewards import choice, knights, math
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 DATA = Path(__file__).parents[1] / "data"
 NUMBER = re.compile(r"\d+")
 # generators whose gold answer is a value or a formula -> golds of each

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dataflex_rl.rewards import dispatch
 from dataflex_rl.rewards.math import compute_score
 from dataflex_rl.rewards.notation import tidy
 
@@ -119,3 +120,11 @@ def test_several_boxes_are_a_list_if_the_answer_is_one(gold: str, response: str,
 def test_rounding_to_the_gold_answer_is_an_option(gold: str, boxed: str, rounds: bool) -> None:
     assert compute_score("math500", f"\\boxed{{{boxed}}}", gold)["score"] == 0.0
     assert compute_score("math500", f"\\boxed{{{boxed}}}", gold, round_to_gold=True)["score"] == float(rounds)
+
+
+def test_the_option_of_a_verifier_passes_through_the_dispatcher() -> None:
+    given = {"data_source": "math500", "solution_str": "\\boxed{0.333}", "ground_truth": "0.33"}
+    assert dispatch.compute_score(**given)["score"] == 0.0
+    assert dispatch.compute_score(**given, round_to_gold=True)["score"] == 1.0
+    sciq = {"data_source": "sciq", "solution_str": "The answer is B", "ground_truth": "B"}
+    assert dispatch.compute_score(**sciq, round_to_gold=True)["score"] == 1.0
