@@ -3,13 +3,16 @@
 A letter counts as an answer only in one of these forms, the strongest that occurs:
 
 1. a statement, the last one in the text: `\\boxed{C}`, `<answer>C</answer>`, `The answer is C`, `Answer: (C)`,
-   `C is the correct answer`; a correction directly after it counts (`A? No, C`, `not (A), it is (C)`);
-2. at the start of a line (`C`, `(C)`, `C.`, `**C**`, `C) mercury`) or chosen within the text (`it must be (C)`), if no
+   `C is the correct answer`, `Option C is correct.`; a correction directly after it counts (`A? No, C`, `not (A), it is
+   (C)`);
+2. the end of a sentence like `Therefore, C.`, `It's C.`, `I choose C.`, the last one;
+3. at the start of a line (`C`, `(C)`, `C.`, `**C**`, `C) mercury`) or chosen within the text (`it must be (C)`), if no
    other letter stands so, or in brackets, anywhere.
 
-What is denied or only supposed is no statement (`The answer is not (A)`, `If the answer is (A)`), and a statement of
-two letters states none ("A or C"). Neither the pronoun "I" nor the article "A" is an answer, nor a letter that begins a
-formula ("E > 0"). A small letter counts in brackets, in a box or in a tag.
+What is denied or only supposed is no statement (`The answer is not (A)`, `If the answer is (A)`, `(A), which is
+wrong`), and a statement of two letters states none ("A or C", "A (or C)", "(a) one (b) two"). Neither the pronoun "I"
+nor the article "A" is an answer, nor a letter that begins a formula ("E > 0"). A small letter counts in brackets, in a
+box or in a tag.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import Any
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.rewards.answer import Result, grade, need_text
 from dataflex_rl.rewards.boxed import last_box
-from dataflex_rl.rewards.choice_reading import blank, boxed, denies, shown, statements
+from dataflex_rl.rewards.choice_reading import blank, boxed, denies, shown, statements, weak_statements
 
 INSTRUCTION = "Think step by step and end with 'The answer is (X)', where X is the letter of the correct option."
 BRIEF = "Reply with one line: 'The answer is (X)', where X is the letter of the correct option."
@@ -50,17 +53,22 @@ def compute_score(
 def read_choice(text: str) -> str:
     """Return the letter a response states as its answer, "" if none."""
     plain = blank(text)
-    place, letter = -1, None
+    place, letter, denied = -1, None, set[str]()
     for stated in statements(plain):
         if not stated.denied:
             place, letter = stated.start, stated.letter
-        elif stated.letter == letter:
-            letter = ""
+            continue
+        denied.add(stated.letter)
+        letter = "" if stated.letter == letter else letter
     box = last_box(text)
     if box is not None and box.start > place and not denies(plain, box.start):
         in_box = boxed(text, box.start, box.content)
         letter = letter if in_box is None else in_box
-    return shown(plain) if letter is None else letter
+    if letter is not None:
+        return letter
+    weak = weak_statements(plain)
+    letter = weak[-1].letter if weak else shown(plain)
+    return "" if letter in denied else letter
 
 
 def state(gold: str) -> str:

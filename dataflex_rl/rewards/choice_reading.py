@@ -30,14 +30,28 @@ _VERB = (
     rf"|(?:is|was|(?:would|must|should|will|has\s+to)\s+be){_ADVERB}*+|(?=[:=]))"
 )
 _WORDS = r"(?i:(?:the|correct|right|option|choice|answer|letter|is|should\s+be)\s+){0,5}+"  # before a letter
-_STATEMENT = re.compile(
-    rf"\b(?i:answer|option|choice)\b(?:\s+(?i:to|for)(?:\s+[a-z]{{1,9}}){{1,3}}?)?\s*+(?i:{_VERB})\s*+[:=]?\s*+{_WORDS}"
-    + _TARGET
+_NOUN = re.compile(r"\b(?:answer|option|choice)\b", re.I)
+_STATED = re.compile(  # after a noun
+    rf"(?:\s+(?i:to|for)(?:\s+[a-z]{{1,9}}){{1,3}}?)?\s*+(?i:{_VERB})\s*+[:=]?\s*+{_WORDS}" + _TARGET
 )
+_HEADING = re.compile(r"[oOcC][a-zA-Z]{5}\s{0,9}[:=]")  # `option:` heads a list, unless something makes it the answer
+_ANSWERS = re.compile(r"(?:(?:correct|right|best|final|my)\s{1,9}|(?:^|\n)[ \t]{0,9})\Z", re.I)
+_IS_ONE = re.compile(r"\b(?:is|be)\s{1,9}(?:[a-z]{1,12}\s{1,9})?(?:the|correct|right)\b", re.I)
 _FIRST = re.compile(
     r"(?:^|[.,;:!?\n]|\b(?i:option|choice|answer|letter|so|thus|hence|therefore|that))[ \t]*+"
-    rf"(?:{_HELD}|(?P<bare>[A-J]))\s+(?i:is|must\s+be|would\s+be)\s+(?i:the\s+(?:correct\s+|right\s+|best\s+|final\s+)?"
-    r"(?:answer|option|choice)\b)"
+    rf"(?:{_HELD}|(?P<bare>[A-J]))\s+(?i:is|must\s+be|would\s+be)(?i:{_ADVERB})?\s+"
+    r"(?i:the\s+(?:correct\s+|right\s+|best\s+|final\s+)?(?:answer|option|choice|one)\b"
+    r"|(?:the\s+)?(?:correct|right)(?=\s*(?:[.,;:!)\n]|\Z|(?:because|since|as|and|for)\b)))"
+)
+_STOP = r"(?=\s*+(?:\Z|[.!](?![A-Za-z0-9]))|[ \t]*+\n)"  # the sentence ends with the letter
+_CUES = re.compile(
+    r"\b(?:therefore|thus|hence|so|consequently|it|that|choose|select|pick|going\s+with|go\s+with|opt\s+for)\b", re.I
+)
+_WEAK = re.compile(
+    r"(?:\b(?i:therefore|thus|hence|so|consequently)\s{0,3},?\s{0,3}(?i:(?:it\s+is|it['’]s)\s+)?"
+    rf"|\b(?i:it|that)(?i:['’]s|\s+(?:is|must\s+be|has\s+to\s+be|should\s+be))(?i:{_ADVERB}){{0,2}}\s+"
+    r"|\b(?i:choose|select|pick|go\s+with|going\s+with|opt\s+for)\s+)"
+    rf"(?i:(?:option|choice|answer|letter)\s+)?(?:{_HELD}|(?P<bare>[A-HJ])){_STOP}"
 )
 
 
@@ -59,13 +73,33 @@ _JOIN = (
 )
 _PARENS = r"[(\[]\s{0,9}[A-J]\s{0,9}[)\]]"
 _ALSO = r"(?=\s{1,9}(?:are|both|or|depending)\b|\s{0,9}[/&])"
+_HEDGE = r"(?i:or|maybe|perhaps|possibly|alternatively|else|otherwise|might|may|could|also)\b"
+_HEDGED = re.compile(
+    rf"\s{{0,9}}[)\]]?[\s,;:(\[—–-]{{0,6}}(?:(?i:and|but|though|although|it|is|be)\s+){{0,3}}(?:{_HEDGE}[\s,]{{1,4}}"
+    rf"(?:(?i:it|is|be|the|answer|option|choice|even|also|have|been|if)\s+){{0,5}}){{1,3}}[(\[]?\s?[A-J]\s?"
+    rf"(?:[)\]]|{_ENDS}|(?=\s+(?i:could|might|may|is|would|too|if|when|depending)\b))"
+    r"|\s{0,9}[)\]]?[\s,;:—–-]{1,6}(?i:and|but|though|although|while)\s+[(\[]?\s?[A-J]\s?[)\]]?\s+"
+    r"(?i:is\s+also|could|may|might|would\s+also|also)\b"
+)
+_VOIDED = re.compile(  # "(B), which is wrong"
+    r"\s{0,9}[)\]]?[\s.,;:—–-]{0,6}(?:(?:but|and|which|that|this|it|however|answer|option|choice)[\s,]{1,3}){0,4}"
+    r"(?:(?:is|was|seems|looks|turns\s+out\s+(?:to\s+be)?|would\s+be|must\s+be|['’]s)\s{1,3}"
+    r"(?:(?:clearly|obviously|definitely|actually|of\s+course)\s+)?"
+    r"(?:wrong|incorrect|false|impossible|invalid|(?:not\s+(?:the\s+)?(?:correct|right|true|answer|best|possible)))"
+    r"|(?:isn['’]t|wasn['’]t|cannot\s+be|can['’]t\s+be)\s+(?:the\s+)?(?:correct|right|true|answer|best))",
+    re.I,
+)
+_APART = re.compile(
+    r"\b(?:not|than|instead|because|since|while|wrong|whereas|unlike|but|so|though)\b|[.!?]\s+[A-Z]", re.I
+)
+_NEXT = re.compile(r"[(\[]\s?([A-Ja-j])\s?[)\]]")
 _MORE = re.compile(rf"\s{{0,9}}[)\]]?(?:{_JOIN}(?:{_PARENS}|[A-J](?!\w))(?:{_ENDS}|{_ALSO})|\s{{0,9}}{_PARENS}{_ENDS})")
 _PAIR = re.compile(rf"\s{{0,9}}[(\[]?[A-J][)\]]?{_JOIN}[(\[]?[A-J](?!\w)")
 _TWO_BOXES = re.compile(r"\}\s*\$?\s*(?:or|and|and/or|,|/|&|;)?\s*\$?\s*\Z")
 
 _CLAUSE = re.compile(r"[,;:.!?\n]|\b(?:so|thus|hence|therefore|but|then|because|and)\b", re.I)
 _DOUBT = re.compile(
-    r"n['’]t\b|\b(?:not|never|cannot|doubt\w*|unlikely|if|suppos\w+|assum\w+|whether|unless|were|eliminat\w+|exclud\w+"
+    r"n['’]t\b|\b(?:not|never|cannot|doubt\w*|unlikely|if|perhaps|maybe|possibly|might|suppos\w+|assum\w+|whether|unless|were|eliminat\w+|exclud\w+"
     r"|reject\w*|discard\w*|rul(?:e|ed|ing)\s+out|neither|nor)\b|\b(?:wrong|incorrect|false|worst|tempting)\s+(?:answer|option|choice|\Z)",
     re.I,
 )
@@ -83,6 +117,8 @@ _LINE = re.compile(
 _INLINE = re.compile(r"(?<!\w)\(\s{0,9}([A-J])\s{0,9}\)(?!\w)(?!\s{0,9}[=^+>×·])")
 _CUE = re.compile(r"\b(?:is|be|option|choice|choose|select|pick|so|thus|hence|therefore)\s+\Z", re.I)
 _RIGHT = re.compile(r"\s{0,9}is\s+(?:the\s+)?(?:correct|right)\b", re.I)
+_AROUND = 40  # characters around a sign
+_ITEM = 80  # characters of an option in a list
 _MOST = 400  # places that are looked at: the last statements; a text that shows more letters shows none
 
 
@@ -102,13 +138,25 @@ def blank(text: str) -> str:
 def statements(plain: str) -> list[Statement]:
     """Return the last statements of a blanked text, in its order."""
     stated: list[Statement] = []
-    for found in deque(_STATEMENT.finditer(plain), _MOST):
-        stated += _with_correction(found, plain)
-    for found in deque(_FIRST.finditer(plain), _MOST):
+    for noun in deque(_NOUN.finditer(plain), _MOST):
+        found = _STATED.match(plain, noun.end())
+        heading = _HEADING.match(plain, noun.start())
+        if found and (not heading or _ANSWERS.search(plain, max(0, noun.start() - 20), noun.start())):
+            stated += _with_correction(noun.start(), found, plain)
+    for found in _near(_IS_ONE, _FIRST, plain):
         if not doubted(plain, found.start() + 1) and not _asked(found, plain):
-            stated.append(Statement(found.start(), _letter(found)))
+            stated.append(Statement(found.start(), _one(found, plain)))
     stated += [Statement(found.start(), _one(found, plain)) for found in deque(_TAGGED.finditer(plain), _MOST)]
     return sorted(stated)
+
+
+def weak_statements(plain: str) -> list[Statement]:
+    """Return the letters that end a sentence like `Therefore, C.` or `It's B.`; if nothing is stated."""
+    return [
+        Statement(found.start(), _one(found, plain))
+        for found in _near(_CUES, _WEAK, plain)
+        if not doubted(plain, found.start()) and not doubted(plain, found.start("held" if found["held"] else "bare"))
+    ]
 
 
 def boxed(text: str, start: int, content: str) -> str | None:
@@ -147,11 +195,20 @@ def denies(plain: str, place: int) -> bool:
     return re.search(r"\b(?:not|never)\s+\Z", plain[max(0, place - 12) : place], re.I) is not None
 
 
-def _with_correction(found: re.Match[str], plain: str) -> list[Statement]:
+def _near(sign: re.Pattern[str], pattern: re.Pattern[str], plain: str) -> list[re.Match[str]]:
+    """Return the matches of a pattern around the last places where its sign stands."""
+    found: dict[int, re.Match[str]] = {}
+    for place in deque(sign.finditer(plain), _MOST):
+        for match in pattern.finditer(plain, max(0, place.start() - _AROUND), place.end() + _AROUND):
+            found[match.start()] = match
+    return [found[start] for start in sorted(found)]
+
+
+def _with_correction(start: int, found: re.Match[str], plain: str) -> list[Statement]:
     """Return a statement, and the one that takes it back directly after ("A? No, B", "not A, it is B")."""
-    denied = found["no"] is not None
-    void = doubted(plain, found.start()) or _asked(found, plain)
-    stated = [] if void else [Statement(found.start(), _letter(found) if denied else _one(found, plain), denied)]
+    denied = found["no"] is not None or _VOIDED.match(plain, found.end()) is not None
+    void = doubted(plain, start) or _asked(found, plain)
+    stated = [] if void else [Statement(start, _letter(found) if denied else _one(found, plain), denied)]
     other = (_CONTRAST if denied or void else _CORRECTION).match(plain, found.end())
     return stated if other is None else [*stated, Statement(other.start(), _letter(other))]
 
@@ -162,7 +219,18 @@ def _asked(found: re.Match[str], plain: str) -> bool:
 
 def _one(found: re.Match[str], plain: str) -> str:
     """Return the letter of a match, "" where another one is joined to it or it is a question."""
-    return "" if _MORE.match(plain, found.end()) or _asked(found, plain) else _letter(found)
+    more = any(pattern.match(plain, found.end()) for pattern in (_MORE, _HEDGED)) or _listed(found, plain)
+    return "" if more or _asked(found, plain) else _letter(found)
+
+
+def _listed(found: re.Match[str], plain: str) -> bool:
+    """Return whether the next letter of the alphabet follows in brackets, as in a list of all options."""
+    after = _NEXT.search(plain, found.end(), found.end() + _ITEM)
+    letter = found.groupdict().get("held")
+    if after is None or letter is None or ord(after[1]) != ord(letter) + 1:
+        return False
+    between = plain[found.end() : after.start()]
+    return re.search(r"\w", between) is not None and _APART.search(between) is None
 
 
 def _letter(found: re.Match[str]) -> str:

@@ -36,14 +36,14 @@ def compute_score(
     solution_str: str,
     ground_truth: str,
     extra_info: Mapping[str, Any] | None = None,
-    **_: Any,
+    **options: Any,
 ) -> Result:
-    """Grade one response with the verifier of its source.
+    """Grade one response with the verifier of its source, which takes its options from those given and leaves others.
 
     Raises:
         ConfigError: an unknown data_source, or a gold answer that its verifier cannot read.
     """
-    result: Result = verifier(data_source).compute_score(data_source, solution_str, ground_truth, extra_info)
+    result: Result = verifier(data_source).compute_score(data_source, solution_str, ground_truth, extra_info, **options)
     return result
 
 

@@ -1,9 +1,9 @@
 """The verifier of knights and knaves: who is what, in the final answer.
 
 The final answer is what follows the last marker that a person and a role follow: `Final answer:`, `Conclusion:`, a
-line `Answer:`, `<answer>` or a box. Within it the last role stated for a person decides; every person of the puzzle
-must have one. Any order, any case; `liar` counts as knave, `truth-teller` as knight. What is only supposed or said
-states nothing.
+line `Answer:`, `<answer>` or a box. Every person of the puzzle must have one role there, and not the other one as well,
+unless a correction takes that back. Any order, any case; `liar` counts as knave, `truth-teller` as knight. What is only
+supposed or said states nothing. A person called like a word of the answer (A, May, Knight) is read in that case alone.
 """
 
 from __future__ import annotations

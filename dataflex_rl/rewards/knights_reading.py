@@ -1,7 +1,8 @@
 """Which roles a final answer states: `Ann is a knight`, `Bob: knave`, `Ann and Bob are liars`, `Knights: Ann, Bob`.
 
 A person has a role only if nothing but a copula stands between the two ("is a", "must be the", ":"), perhaps with one
-"not". Anything else ("might be", "says that Bob is", "the opposite of a knight") states nothing, nor does the rest of a
+"not". Who is given both roles has none, unless a word between takes the first one back ("No: Ann is a knight").
+Anything else ("might be", "says that Bob is", "the opposite of a knight") states nothing, nor does the rest of a
 sentence after "if", "suppose", "says", "either" and the like.
 """
 
@@ -36,6 +37,17 @@ _UNSURE = (  # the rest of the sentence states nothing
 )
 
 
+_ALIKE = str.maketrans({"\u0131": "i", "\u0130": "I", "\u212a": "K", "\u017f": "s"})
+_CORRECTION = r"\b(?:no\b(?=\s{0,4}[:,.;!—–-])|(?:wait|actually|correction|sorry|oops|i\s+mean|second\s+thoughts?)\b)"
+_GRAMMAR = re.compile(  # words that a person may be called as well: such a name is read in its own case alone
+    rf"\w|{ROLE}|an|the|no|not|nor|or|and|both|all|each|only|may|might|will|is|are|was|be|has|true|false|role|answer",
+    re.I,
+)
+_CALLED = (
+    r"(?=[\s*_)]{0,4}(?:[:=(|,→–—-]|(?:is|are|isn|aren|was|must|has|cannot|and|nor)\b))"  # after a name like a role
+)
+
+
 @lru_cache(maxsize=1024)
 def tokens(people: tuple[str, ...]) -> re.Pattern[str]:
     """Return the pattern of everything that matters in a final answer about these people."""
@@ -46,7 +58,7 @@ def tokens(people: tuple[str, ...]) -> re.Pattern[str]:
         rf"(?!{space}(?:[:=]|is\b|are\b)))"
         rf"|(?P<other>{_NOT}(?:\s+be\b)?[\s*_-]{{0,4}}{article}{ROLE}\b)"
         rf"|(?P<aside>\b(?:rather\s+than|instead\s+of)\s+{article}{ROLE}\b)"
-        rf"|(?P<role>\b{ROLE}\b)|(?P<name>{names(people)})"
+        rf"|(?P<name>{names(people)})|(?P<role>\b{ROLE}\b)|(?P<correction>{_CORRECTION})"
         rf"|(?P<or>\bor\b)|(?P<unsure>\b(?:neither(?:\s+of)?|none\s+of)[\s:*]{{0,6}}(?={names(people)})|{_UNSURE})"
         rf"|(?P<negation>\b(?:not|never|cannot)\b|n[’']t\b)|(?P<end>(?<!\d)[.;!?](?=\s|$)|\}})|(?P<line>\n)|(?P<comma>,)",
         re.I,
@@ -57,22 +69,32 @@ def tokens(people: tuple[str, ...]) -> re.Pattern[str]:
 def names(people: tuple[str, ...]) -> str:
     """Return the pattern of these people's names, a longer one before one within it."""
     ordered = sorted((fold(name) for name in people), key=len, reverse=True)
-    return r"(?<!\w)(?:" + "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in ordered) + r")(?!\w)"
+    return r"(?<!\w)(?:" + "|".join(map(_name_pattern, ordered)) + r")(?!\w)"
+
+
+def _name_pattern(name: str) -> str:
+    pattern = re.escape(name).replace(r"\ ", r"\s+")
+    if not _GRAMMAR.fullmatch(name):
+        return pattern
+    role_like = re.fullmatch(ROLE, name, re.I) is not None
+    return rf"(?-i:(?<!\ba )(?<!\bthe ){pattern})(?!\w)" + (_CALLED if role_like else rf"(?!\s+{ROLE}\b)")
 
 
 def fold(text: str) -> str:
-    """Return a text whose Turkish i, which a pattern takes for an i in either case, is one."""
-    return text.replace("\u0131", "i").replace("\u0130", "I")
+    """Return a text in which letters that a pattern takes for i, k and s in either case (Turkish, Kelvin) are those."""
+    return text.translate(_ALIKE)
 
 
 class Reader:
-    """Reads one final answer, token by token; `stated` is the last role of each person."""
+    """Reads one final answer, token by token; `stated` is the role of each person that nothing contradicts."""
 
     def __init__(self, text: str, people: Sequence[str]) -> None:
         self.text = fold(text)
         self.people = {_key(name): name for name in people}
         self.pattern = tokens(tuple(people))
         self.stated: dict[str, str] = {}
+        self.contradicted: set[str] = set()
+        self.replaceable: set[str] = set()  # stated before a word that takes back
         self.skipped = ""  # "clause" or "sentence": what is not read
         self._end_sentence()
 
@@ -86,7 +108,20 @@ class Reader:
                 self.skipped = ""
             elif kind != "comma" and not self.skipped:
                 getattr(self, f"_{kind}")(found)
-        return self.stated
+        return {name: given for name, given in self.stated.items() if name not in self.contradicted}
+
+    def _state(self, people: Sequence[str], given: str) -> None:
+        """Note a role; another one than before is a contradiction, unless a word between takes back what was said."""
+        for name in people:
+            if name in self.replaceable:
+                self.replaceable.discard(name)
+                self.contradicted.discard(name)
+            elif self.stated.get(name, given) != given:
+                self.contradicted.add(name)
+            self.stated[name] = given
+
+    def _correction(self, found: re.Match[str]) -> None:
+        self.replaceable = set(self.stated)
 
     def _end_sentence(self) -> None:
         self.waiting: list[str] = []  # named, role still to come
@@ -101,7 +136,7 @@ class Reader:
         if name is None:
             return
         if self.heading and not _OWN_ROLE.match(self.text, found.end()):
-            self.stated[name] = self.heading
+            self._state([name], self.heading)
             return
         self.heading = ""
         joined = bool(self.waiting) and _SKIP.fullmatch(self.text, self.last_end, found.start()) is not None
@@ -121,7 +156,7 @@ class Reader:
         if denied:
             self._drop(self.waiting)
         elif self.waiting and self._has_copula(found) and not (negated and self.nobody):
-            self.stated |= dict.fromkeys(self.waiting, role(found[0], negated=negated or self.nobody))
+            self._state(self.waiting, role(found[0], negated=negated or self.nobody))
         self.given, self.waiting, self.nobody = self.waiting, [], False
 
     def _other(self, found: re.Match[str]) -> None:

@@ -1,29 +1,16 @@
-"""Answers of mathematics as text: spacing and fonts removed, exact numbers, units."""
+"""Answers of mathematics as text: spacing and fonts removed, exact numbers, units that are declared as such."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from fractions import Fraction
+
+from dataflex_rl.rewards.notation import marked, tidy
 
 MAX_TEXT = 2000  # characters; a longer answer is left as it is
 _MAX_DIGITS = 60  # of a number that is compared exactly here
-_CHARACTERS = str.maketrans(
-    {
-        **dict.fromkeys("\u2212\u2013\u2010\u2011\ufe63\uff0d", "-"),
-        "\u00d7": "\\times ",
-        "\u00b7": "\\cdot ",
-        "\u03c0": "\\pi ",
-        "\u221e": "\\infty ",
-        "\u00b0": "^\\circ",
-    }
-)
-_VULGAR = re.compile("[\u00bc-\u00be\u2150-\u215e]")
-_DOLLAR = re.compile(r"\\\$")
-_GROUPING = re.compile(r"(?<=\d)(?:\{,\}|,\\!|\\,)(?=\d{3}(?!\d))")  # a comma or space within one number, not a list
 _SPACING = re.compile(r"(?:\\[,;:! ]|\\(?:q?quad|thinspace|left|right|displaystyle)(?![A-Za-z])|[\s~$])+")
 _FONT = re.compile(r"\\(?:text|mathrm|textbf|mathbf|textrm|textit|mbox|operatorname)\{([^{}]*)\}")
-_LETTER = re.compile(r"\\mathrm\{([A-Za-z])\}")
 _SUBSCRIPT = re.compile(r"_\{(\w)\}(?!\w)")
 _THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
@@ -37,7 +24,7 @@ _SCIENTIFIC = re.compile(
     rf"|(?P<sign>[+-]?)10\^{_POWER.replace('?P<', '?P<own_')}"
 )
 _SIGN = re.compile(r"(?<=[\d}])(?:\\?%|\\circ|\^\\circ|\^\{\\circ\}|\\degree)$")
-_PERCENT = re.compile(r"(?:%|percent\W*)$", re.I)
+_PERCENT = re.compile(r"(?:%|(?:percent(?:age)?|pct)\W*)$", re.I)
 _UNIT = re.compile(
     r"(?P<unit>(?:(?:[\s~/]|\\[,;: ]|\\cdot)*\\(?:text|textrm|textbf|textit|mbox|mathrm)\{[^{}]*\}"
     r"(?:\^(?:\{-?\d\}|\d))?)+)(?:[\s.]|\\[,;: ])*$"
@@ -45,8 +32,10 @@ _UNIT = re.compile(
 _PLAIN_UNIT = re.compile(r"(?<=[\d}])\s+(?P<unit>[A-Za-z]{3,}(?:\s[A-Za-z]{3,}){0,2})[\s.]*$")
 _SYMBOL_UNIT = re.compile(
     r"(?<=[\d}])\s*(?P<unit>(?:k?m|cm|ft)/(?:s|h|hr|min)(?:\^\{?2\}?)?|[kcm]m|k?g/mol|k?Pa|[km]g|m[lL]|k?Hz|[kM]?eV|k[JWN]|mph)"
-    r"[\s.]*$"
+    r"(?P<power>\^(?:\{[23]\}|[23]))?[\s.]*$"
 )
+_COUNT = re.compile(r"(?<!\^)(?<!\^\{)(?<!\^\{-)\d|[?,;=<>]")
+_DEGREE = re.compile(r"(?<=[\d}])\s*(?:\^\s*\\circ)\s*$")
 _NO_UNIT = re.compile(  # what changes or denies a number, or makes a sentence of it
     r"\b(?:is|isn|are|was|be|not|no|nor|or|and|but|if|then|than|else|wrong|false|incorrect|true|correct|at|most|least"
     r"|about|more|less|over|under|up|down|to|from|by|of|between|times|plus|minus|divided|half|double|twice|dozen|hundred"
@@ -56,19 +45,12 @@ _NO_UNIT = re.compile(  # what changes or denies a number, or makes a sentence o
 )
 
 
-def tidy(text: str) -> str:
-    """Return a text with ASCII signs and fractions, and without dollar signs and marks within one number."""
-    text = _DOLLAR.sub("", text.translate(_CHARACTERS))
-    text = _VULGAR.sub(lambda found: " " + unicodedata.normalize("NFKC", found[0]).replace("\u2044", "/"), text)
-    return _GROUPING.sub("", text).strip()
-
-
 def squeeze(text: str) -> str:
     """Return an answer without spacing and fonts; a space stays between two digits, for "1 2" is not 12."""
     if len(text) > MAX_TEXT:
         return text
     text = _FONT.sub(r"\1", tidy(text))
-    text = _SPACING.sub(_space, text).replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac").rstrip(".")
+    text = _SPACING.sub(_space, text).rstrip(".")
     text = _SUBSCRIPT.sub(r"_\1", text)
     return text.casefold() if text.isalpha() else text
 
@@ -86,8 +68,8 @@ def normalize(text: str) -> str:
 
 
 def without_sign(text: str) -> str:
-    """Return an answer without a trailing degree or percent sign, its letters in the usual font, its spacing kept."""
-    return _SIGN.sub("", _LETTER.sub(r" \1 ", tidy(text)).rstrip(". "))
+    """Return a tidy answer without a trailing degree or percent sign, its spacing kept, its primes part of names."""
+    return marked(_SIGN.sub("", tidy(text).rstrip(". ")))
 
 
 def merge_thousands(text: str) -> str:
@@ -129,17 +111,20 @@ def is_percent(text: str) -> bool:
 
 
 def split_unit(text: str) -> tuple[str, str]:
-    """Return an answer without the unit that ends it, and that unit, "" if there is none.
+    """Return a tidy answer without the unit that ends it, and that unit, "" if there is none.
 
-    A unit is up to six words and signs in a text font after anything, or a word of three letters or a common symbol
-    after a number. Words that change or deny the number are none ("is wrong", "million").
+    A unit is declared as one: up to six words and signs in a text font after anything, a word of three letters or a
+    symbol of several after a number, or `^\\circ`. A letter is an unknown.
+    Words that change or deny the number are no units ("is wrong", "million"), nor is what has a digit.
     """
     text = tidy(text)
+    if _DEGREE.search(text):
+        return _DEGREE.sub("", text), "degree"
     for pattern in (_UNIT, _PLAIN_UNIT, _SYMBOL_UNIT):
         found = pattern.search(text)
         if found is not None and text[: found.start()].strip():
-            unit = _FONT.sub(r" \1 ", found["unit"])
-            if len(unit.split()) <= 6 and not _NO_UNIT.search(unit):
+            unit = _FONT.sub(r" \1 ", found["unit"] + (found.groupdict().get("power") or ""))
+            if len(unit.split()) <= 6 and not _NO_UNIT.search(unit) and not _COUNT.search(unit):
                 return text[: found.start()].strip(), _plain_unit(unit)
             return text, ""
     return text, ""

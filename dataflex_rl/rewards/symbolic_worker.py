@@ -1,85 +1,85 @@
-"""The process that compares formulas: `python -P symbolic_worker.py CPU_SECONDS BYTES`.
+"""The process that compares formulas: `python -P symbolic_worker.py BYTES`.
 
-It reads one JSON line {"gold": ..., "pred": ...} per comparison and answers with one line, true or false. A comparison
-that takes more CPU time than it may is ended by the system with the whole process; so is one that wants more memory.
-LaTeX is parsed by a grammar, never evaluated.
+It loads the grammar once and then forks: the copy answers questions, the original waits, and forks again when the copy
+ends, so that an ended comparison costs no second start. A question is one JSON line with its number, what is asked and
+the seconds it may take; the answer is one line: the number, `true` or `false`, the CPU seconds used; or the number,
+`ended` and the signal where the copy ended over it. CPU time is limited per question, memory for all.
+LaTeX is parsed by a grammar, never evaluated as code.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import mmap
+import os
 import resource
+import signal
 import sys
-from functools import lru_cache
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
-
-@lru_cache(maxsize=4096)
-def parse(text: str) -> tuple[Any, ...]:
-    """Return the readings of a formula that is given without its box; none if it is no formula."""
-    from math_verify import LatexExtractionConfig
-    from math_verify import parse as parse_latex
-
-    return tuple(
-        parse_latex(
-            f"\\boxed{{{text}}}",
-            extraction_config=[LatexExtractionConfig(boxed_match_priority=0)],
-            parsing_timeout=0,
-        )
-    )
+# what sympy raises where it has no method for a comparison, or where one needs too much
+_NO_METHOD = (ArithmeticError, AttributeError, MemoryError, NotImplementedError, RecursionError, TypeError, ValueError)
 
 
-@lru_cache(maxsize=4096)
-def equal(gold: str, pred: str) -> bool:
-    """Return whether two formulas mean the same; two constants must agree in twelve digits, tiny ones too."""
-    from math_verify import verify
+def answer(question: dict[str, Any]) -> bool:
+    """Return the answer to one question: same(gold, pred), near(gold, pred, tolerance) or union(gold, pred)."""
+    from sympy import Rational
 
-    golds, preds = parse(gold), parse(pred)
-    if not (golds and preds):
-        return False
-    same = bool(verify(list(golds), list(preds), timeout_seconds=0))
-    distance = relative_distance(golds[0], preds[0])
-    return same if distance is None else distance < 1e-12 and (same or distance < 1e-40)
+    from dataflex_rl.rewards import sameness
+
+    gold, pred = question["gold"], question["pred"]
+    if question["ask"] == "near":
+        tolerance = Fraction(question["tolerance"])
+        return sameness.near(gold, pred, Rational(tolerance.numerator, tolerance.denominator))
+    if question["ask"] == "union":
+        return sameness.same_union(gold, pred)
+    return sameness.same(gold, pred)
 
 
-def relative_distance(gold: Any, pred: Any) -> float | None:
-    """Return how far apart two constants are, relative to the larger one; None if one is no finite constant.
+def serve(current: mmap.mmap) -> None:
+    """Answer until standard input ends; what takes longer than its question allows ends this process."""
+    for line in iter(sys.stdin.readline, ""):
+        question = json.loads(line)
+        current[:] = question["number"].to_bytes(8, "big")
+        signal.setitimer(signal.ITIMER_PROF, question["seconds"])
+        start = _used()
+        try:
+            right = answer(question)
+        except _NO_METHOD:
+            right = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        print(question["number"], "true" if right else "false", _used() - start, flush=True)
 
-    The letter i is the imaginary unit.
-    """
-    from sympy import Expr, Float, I, N  # type: ignore[import-untyped]
 
-    if not (isinstance(gold, Expr) and isinstance(pred, Expr)):
-        return None
-    values = [one.subs({sign: I for sign in one.free_symbols if str(sign) == "i"}) for one in (gold, pred)]
-    if not all(one.is_number and one.is_finite for one in values):
-        return None
-    sizes = [abs(N(one, 50)) for one in (*values, values[0] - values[1])]
-    if not all(size.is_Float or size.is_Integer for size in sizes):
-        return None
-    largest = max(sizes[:2])
-    if largest < Float("1e-90"):
-        return 0.0
-    return float(sizes[2] / largest)
+def _used() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
 
 
 def main(argv: list[str]) -> int:
-    """Answer until standard input ends."""
-    seconds, size = int(argv[0]), int(argv[1])
+    """Keep one copy answering until standard input ends."""
     logging.disable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    size = int(argv[0])
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
-    equal("\\frac{1}{2}", "0.5")  # loads the grammar before the first deadline
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    answer({"ask": "same", "gold": "\\frac{1}{2}+x", "pred": "x+0.5"})  # loads the grammar
     print("ready", flush=True)
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    for line in sys.stdin:
-        usage = resource.getrusage(resource.RUSAGE_SELF)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(usage.ru_utime + usage.ru_stime) + 1 + seconds, hard))
-        pair = json.loads(line)
-        print("true" if equal(pair["gold"], pair["pred"]) else "false", flush=True)
-    return 0
+    current = mmap.mmap(-1, 8)  # the number of the question that the copy reads, shared with it
+    while True:
+        copy = os.fork()
+        if copy == 0:
+            serve(current)
+            os._exit(0)
+        status = os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1])
+        if status == 0:
+            return 0
+        print(int.from_bytes(current[:], "big"), "ended", -status, flush=True)
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
     sys.exit(main(sys.argv[1:]))
