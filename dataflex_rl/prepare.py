@@ -22,15 +22,19 @@ Exit codes: 0 done, 2 refused, 130 interrupted. A folder that is not done is as 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dataflex_rl.config.quoting import setting
 from dataflex_rl.data.catalogue import BUILT, TRAIN, VAL, data_root
+from dataflex_rl.data.tasks.card import lines
 from dataflex_rl.data.tasks.folder import home
 from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.output import safe_output
 
 _NUMBERS = ("seed", "prompts", "held_out", "train_size", "val_size")
 _KEYS = ("task", "benchmark", "source", "out", "against", "any_size", *_NUMBERS)
@@ -60,13 +64,15 @@ class Request:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    safe_output()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2
     try:
         for folder, facts in run(parse(arguments)):
-            print(f"{folder}\n  {json.dumps(facts)}")
+            use = facts.pop("use", None)
+            print("\n  ".join([str(folder), json.dumps(facts), *lines(folder), *([f"use: {use}"] if use else [])]))
     except ConfigError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -182,9 +188,10 @@ def _multidomain(request: Request, task: str) -> list[tuple[Path, Any]]:
 
 
 def _use(task: str, folder: Path) -> dict[str, str]:
-    """Return how a run reads a folder that its task's configuration does not name."""
+    """Return how a run reads a folder that its task's configuration does not name, to be pasted into a shell."""
     files = zip((TRAIN, VAL), ("train", "val"), strict=True)
-    return {"use": " ".join((f"task={task}", *(f"{key}={(folder / split).resolve()}.parquet" for key, split in files)))}
+    settings = [setting(key, f"{(folder / split).resolve()}.parquet") for key, split in files]
+    return {"use": shlex.join(("python", "-m", "dataflex_rl.run", f"task={task}", *settings))}
 
 
 def _text3(request: Request) -> list[tuple[Path, Any]]:

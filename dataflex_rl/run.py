@@ -13,17 +13,18 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
-from rich.console import Console as RichConsole
 from rich.table import Table
 
 from dataflex_rl.config.compose import chosen, compose_and
 from dataflex_rl.config.plan import Plan, settle
 from dataflex_rl.config.sources import how_to_make
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.output import plain_console, safe_output
 from dataflex_rl.record import RecordBusy, RecordError
 from dataflex_rl.sweep.seeds import prepare
 
@@ -33,6 +34,7 @@ DRY = (False, True, "json")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    safe_output()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         request = prepare(arguments)
@@ -56,7 +58,8 @@ def run_one(config: DictConfig, arguments: Sequence[str] = ()) -> int:
     plan = settle(config, arguments)
     from dataflex_rl.host.validate import validate
 
-    validate(config)
+    said = validate(config)
+    plan = replace(plan, warnings=[*plan.warnings, *said])
     if config.dry_run:
         show_plan(plan, as_json=config.dry_run == "json")
         return 0
@@ -89,7 +92,7 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
             else value
         )
         table.add_row(key.replace("_", " "), str(shown))
-    RichConsole().print(table)
+    plain_console().print(table)
 
 
 if __name__ == "__main__":

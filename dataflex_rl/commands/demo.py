@@ -15,9 +15,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
+from dataflex_rl.output import plain_console
 from dataflex_rl.record import RunRecord, read_evaluation, read_metrics
 from dataflex_rl.run import main as run
 from dataflex_rl.runtime.console import domain_scores
@@ -65,9 +65,9 @@ def print_gain(records: dict[str, RunRecord], seconds: dict[str, float]) -> None
             f"{100 * sum(kept) / len(kept):.0f}%",
             f"{seconds[method]:.0f}",
         )
-    Console().print(table)
+    plain_console().print(table)
     hint = "One seed is one draw: compare methods over paired seeds before believing a difference."
-    Console().print(hint, style="dim")
+    plain_console().print(hint, style="dim")
     print(f"records: {next(iter(records.values())).path.parents[1]}")
 
 

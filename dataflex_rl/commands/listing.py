@@ -9,15 +9,16 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from dataflex_rl.components.registry import describe
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.output import plain_console, safe_output
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the components as a table, or as JSON with --json. Returns 0, or 2 if a third party's does not import."""
+    safe_output()
     parser = argparse.ArgumentParser(prog="dataflex-rl list", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
     options = parser.parse_args(argv)
@@ -29,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.json:
         print(json.dumps(components, indent=2, default=_plain))
         return 0
-    Console().print(_table(components))
+    plain_console().print(_table(components))
     return 0
 
 

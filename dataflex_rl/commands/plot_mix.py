@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.output import safe_output
 from dataflex_rl.record import RecordError, RunRecord, read_manifest, read_metrics
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _POINTS = 60  # most realised points per domain: beyond, each is the mean of a s
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Draw one run; exit code 2 where it has nothing to draw."""
+    safe_output()
     parser = argparse.ArgumentParser(prog="dataflex-rl plot-mix", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("run", type=Path, help="folder of a run record, .../<method>/seed_<k>")
     parser.add_argument("--out", type=Path, help="folder of the picture (default: the record)")

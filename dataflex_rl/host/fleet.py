@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import socket
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, Protocol
 
 import psutil
 import ray
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
+from dataflex_rl import quiet
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.task import FAILED, INTERRUPTED, Job, Outcome, execute
+from dataflex_rl.runtime.scratch import scratch_folder
 
 _LISTENS = 10.0  # [s] in which a cluster must accept a connection
 _OBJECTS = 100 * 1024**2  # [bytes] a local instance holds outcomes only
@@ -45,14 +46,18 @@ class Fleet:
     """
 
     def __init__(self, address: str | None, *, cpus: float = 1) -> None:
-        quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+        self._temporary = ExitStack()
         if address is None:
+            folder = self._temporary.enter_context(scratch_folder())["RAY_TMPDIR"]
             count = max(os.cpu_count() or 1, math.ceil(cpus))
-            ray.init(address="local", num_cpus=count, include_dashboard=False, object_store_memory=_OBJECTS, **quiet)
+            ray.init(
+                address="local", num_cpus=count, include_dashboard=False, object_store_memory=_OBJECTS,
+                _temp_dir=f"{folder}/ray", **quiet.RAY,
+            )  # fmt: skip
         else:
             _check_reachable(address)
             try:
-                ray.init(address=address, **quiet)
+                ray.init(address=address, **quiet.RAY)
             except (ConnectionError, ValueError, RuntimeError) as error:
                 line = (str(error).strip() or type(error).__name__).splitlines()[0]
                 raise ConfigError(f"ray.address={address}: no Ray cluster there ({line})") from None
@@ -85,6 +90,7 @@ class Fleet:
     def close(self) -> None:
         """Leave the cluster; a local instance ends."""
         ray.shutdown()
+        self._temporary.close()
 
 
 def _check_reachable(address: str) -> None:

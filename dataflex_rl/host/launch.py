@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import signal
 import sys
-import warnings
 from pathlib import Path
 from types import FrameType
 
+from dataflex_rl.quiet import mute_missing_engines
 from dataflex_rl.runtime.processes import die_with_parent
 
 
@@ -19,7 +19,7 @@ def main(argv: list[str]) -> int:
     """Train; the exit code is 0 if verl's loop returned."""
     signal.signal(signal.SIGTERM, _stop)
     die_with_parent()
-    warnings.filterwarnings("ignore", message=".* engine is not available.*")
+    mute_missing_engines()
     import ray
     from omegaconf import OmegaConf
     from verl.trainer.main_ppo import TaskRunnerV1, run_ppo

@@ -13,7 +13,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 import uuid
@@ -23,13 +22,14 @@ from pathlib import Path
 
 import psutil
 
+from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.cause import cause_of
 from dataflex_rl.runtime.processes import die_with_parent
+from dataflex_rl.runtime.scratch import scratch_folder
 
 _TOKEN = "DATAFLEX_RL_SWEEP_TOKEN"
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 _PASSED_ON = ("DATAFLEX_", "WANDB_", "HF_", "HUGGING_FACE_", "PYTHONPATH", "XDG_CACHE_HOME", "OMP_NUM_THREADS")
-_TMP = "/tmp"  # short: a Ray instance puts sockets below it, whose paths may have 107 characters
 _POLL = 0.5  # [s]
 _FULL = 64 * 1024  # [bytes] a disk with less is full
 _TAIL = 512 * 1024  # [bytes] of the log's end in which a run's last words are looked for
@@ -75,31 +75,30 @@ def execute(job: Job) -> Outcome:
     def outcome(code: int, error: str | None) -> Outcome:
         return Outcome(code=code, error=error, node=node, seconds=time.monotonic() - begin)
 
-    temporary = ""
     try:
-        temporary = tempfile.mkdtemp(prefix="dfx-", dir=_TMP)
-        log = Path(job.log)
-        with log.open("ab") as output:
-            since = output.tell()
-            process = subprocess.Popen(
-                list(job.command),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=job.folder if os.path.isdir(job.folder) else "/",
-                env=child_environment(os.environ, job, temporary) | {_TOKEN: token},
-                start_new_session=True,
-                preexec_fn=die_with_parent,
-            )
-        return outcome(*_watch(process, job, token, log, since))
+        with scratch_folder() as scratch:
+            log = Path(job.log)
+            with log.open("ab") as output:
+                since = output.tell()
+                process = subprocess.Popen(
+                    list(job.command),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    cwd=job.folder if os.path.isdir(job.folder) else "/",
+                    env=child_environment(os.environ, job, scratch["TMPDIR"]) | {_TOKEN: token},
+                    start_new_session=True,
+                    preexec_fn=die_with_parent,
+                )
+            return outcome(*_watch(process, job, token, log, since))
+    except ConfigError as error:
+        return outcome(FAILED, f"cannot start the run: {error}")
     except OSError as error:
         return outcome(FAILED, f"cannot start the run: {error.filename}: {error.strerror or error}")
     except KeyboardInterrupt:  # between the start of the process and the watch over it
         with _uninterrupted():
             _end_rest(token)
         return outcome(INTERRUPTED, "interrupted")
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def child_environment(environment: Mapping[str, str], job: Job, temporary: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from dataflex_rl import record as rec
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import Plan
 from dataflex_rl.config.regime import ignored_keys, note_source, place_regime, regime_name
+from dataflex_rl.config.rows import Rows, count_rows, regime_rows
 from dataflex_rl.config.sources import FILES, MODEL, build_sources, place_sources, to_build
 from dataflex_rl.data.benchmarks.limits import item_limits
 from dataflex_rl.data.benchmarks.rates import flags
@@ -25,6 +27,7 @@ from dataflex_rl.record.evaluation import read_items
 from dataflex_rl.record.status import now
 from dataflex_rl.runtime.console import Console, Phase, follow
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment, interruptible
+from dataflex_rl.runtime.scratch import scratch_folder
 from dataflex_rl.runtime.uploader import Mirror
 from dataflex_rl.seeding import dataset_fingerprint
 
@@ -56,7 +59,8 @@ def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -
             return _report(view, record, "done before; force=true runs it again")
         build_sources(built, progress=True)
         place_regime(config)
-        attempt = _Attempt(config, plan, record, built)
+        rows = regime_rows(config, count_rows(config, fetch=True))
+        attempt = _Attempt(config, plan, record, built, rows)
         attempt.open()
         if attempt.lacks_nothing():
             return attempt.close(view)
@@ -109,8 +113,10 @@ def _report(view: Console, record: rec.RunRecord, text: str, notes: Sequence[str
 class _Attempt:
     """The state of one attempt."""
 
-    def __init__(self, config: DictConfig, plan: Plan, record: rec.RunRecord, built: dict[str, str]) -> None:
-        self._config, self._plan, self._record, self._built = config, plan, record, built
+    def __init__(
+        self, config: DictConfig, plan: Plan, record: rec.RunRecord, built: dict[str, str], rows: Mapping[str, Rows]
+    ) -> None:
+        self._config, self._plan, self._record, self._built, self._rows = config, plan, record, built, rows
         self._from = 0
         self._mirror = Mirror(record, plain(config.wandb))
 
@@ -126,7 +132,8 @@ class _Attempt:
         resolved = plain(self._config)
         rec.write_config(self._record, resolved)
         if rec.read_manifest(self._record) is None:
-            rec.write_manifest(self._record, **self._manifest(resolved))
+            rec.write_manifest(self._record, **self._manifest(resolved), record_id=uuid.uuid4().hex)
+        rec.update_manifest(self._record, rows={key: rows.as_dict() for key, rows in self._rows.items()})
 
     def _manifest(self, resolved: dict[str, Any]) -> dict[str, Any]:
         data, plan = self._config.data, self._plan
@@ -153,11 +160,17 @@ class _Attempt:
         )
 
     def train(self, view: Console, claim: Any) -> int:
-        """Start the training process and watch it to its end."""
+        """Start the training process, with a temporary folder of its own, and watch it to its end."""
+        with scratch_folder() as scratch:
+            return self._train(view, claim, scratch)
+
+    def _train(self, view: Console, claim: Any, scratch: Mapping[str, str]) -> int:
         rec.begin_attempt(self._record, steps=self._plan.steps, step=self._from)
         view.start(self._plan.as_dict(), from_step=self._from)
+        known = [line for line in self._plan.warnings if line not in self._plan.rows]  # rows are counted anew by now
+        view.warn([*known, *(rows.line(key) for key, rows in self._rows.items() if rows.needs_a_look)])
         changes = ["trainer.val_before_train=false"] if self._from else []
-        environment = child_environment(self._config.host.get("env") or {})
+        environment = {**child_environment(self._config.host.get("env") or {}), **scratch}
         since = self._record.log.stat().st_size if self._record.log.exists() else 0
         self._mirror.start()
         with interruptible():
@@ -190,7 +203,8 @@ class _Attempt:
         lacking = rec.why_not_done(self._record, self._plan.steps)
         assert lacking is None, lacking
         trouble = self._mirror.finish()
-        return _report(view, self._record, "", [trouble] if trouble else [])
+        copy = f"W&B copy: {self._mirror.where}" if self._mirror.where else None
+        return _report(view, self._record, "", [line for line in (trouble, copy) if line])
 
     def _interrupt(self, view: Console, process: TrainingProcess) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):  # asked again, the end is the same

@@ -7,7 +7,6 @@ whose own output goes to the record's log, writes it.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,13 +15,13 @@ from pathlib import Path
 from threading import Event
 from typing import Any, TextIO
 
-from rich.console import Console as RichConsole
 from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from dataflex_rl.output import plain_console
 from dataflex_rl.record.cause import cause_of
 from dataflex_rl.record.files import RecordError
 from dataflex_rl.record.paths import RunRecord
@@ -100,7 +99,7 @@ class Console:
         every: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._rich = RichConsole(file=file or sys.stdout, highlight=False, markup=False)
+        self._rich = plain_console(file)
         self._live_wanted = self._rich.is_terminal if live is None else live
         self._live: Live | None = None
         self._every, self._clock, self._printed = every, clock, -float("inf")
@@ -119,6 +118,11 @@ class Console:
         if self._live_wanted:
             self._live = Live(console=self._rich, get_renderable=self._view, refresh_per_second=4, transient=True)
             self._live.start()
+
+    def warn(self, lines: Sequence[str]) -> None:
+        """Show what changes data, results or cost, in lines that stay."""
+        for line in lines:
+            self._print(f"warning: {line}")
 
     def step(self, line: Mapping[str, Any]) -> None:
         """Show a finished step: a line of metrics.jsonl."""

@@ -70,6 +70,8 @@ def launch(
         if lock.recovered:
             view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
         check_records(sweep)
+        for line in sweep.warnings:
+            view.event(f"warning: {line}")
         interrupt.check()
         try:
             fleet = Fleet(knobs.address, cpus=max(run.cpus for run in sweep.runs))

@@ -73,7 +73,7 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
         "max_concurrent": knobs.max_concurrent if knobs.address is None else _slots_at(sweep, knobs),
     }
     unchecked = knobs.address is None and plan["resources"]["gpus_per_run"] > 0
-    plan["warnings"] = ["not checked against a cluster: give ray.address="] if unchecked else []
+    plan["warnings"] = [*(["not checked against a cluster: give ray.address="] if unchecked else []), *sweep.warnings]
     if as_json:
         print(json.dumps(plan, indent=2, allow_nan=False))
         return 0
