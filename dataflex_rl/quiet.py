@@ -38,8 +38,10 @@ MUTED = (
     ),
     Muted(
         module="quiet",
-        what="'[validate_config] All configuration checks passed successfully!'",
-        why="good news of each check; every other line of verl's checks is a warning of the plan",
+        what="of verl's checks: 'All configuration checks passed', 'Disabled critic as algorithm.adv_estimator != gae', "
+        "'val_batch_size is deprecated'",
+        why="the first two are said of every good configuration, the third is untrue of the trainer that is used; every "
+        "other line is a warning of the plan",
     ),
     Muted(
         module="runtime.wandb_log",
@@ -69,7 +71,10 @@ MUTED = (
     ),
 )
 _ENGINES = ".* engine is not available.*"
-_PASSED = re.compile(r"\[validate_config\] All configuration checks passed")
+_USUAL = re.compile(
+    r"\[validate_config\] All configuration checks passed|Disabled critic as algorithm\.adv_estimator"
+    r"|WARNING: val_batch_size is deprecated"
+)
 RAY: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
 
 
@@ -90,4 +95,4 @@ def heard() -> Iterator[list[str]]:
         yield said
     lines = [line.strip() for line in output.getvalue().splitlines()]
     lines += [str(entry.message).strip().partition("\n")[0] for entry in caught]
-    said += dict.fromkeys(line for line in lines if line and not _PASSED.match(line))
+    said += dict.fromkeys(line for line in lines if line and not _USUAL.match(line))

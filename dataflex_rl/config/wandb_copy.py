@@ -50,8 +50,10 @@ def plan_copy(config: DictConfig, environment: Mapping[str, str]) -> tuple[str, 
         return _by_verl(environment), []
     with open_dict(config):
         OmegaConf.update(config, _LOGGER, [name for name in loggers if name != "wandb"])
-    own = f"the run's own W&B copy ({text}) has the same"
-    return text, [f"{_LOGGER}: wandb is left out, since {own}; wandb.mode=disabled leaves it to verl"]
+    own = f"the run's own copy ({mode}) has the same"
+    return text, [
+        f"{_LOGGER}: wandb is left out, so that there is one W&B run: {own}; wandb.mode=disabled keeps verl's"
+    ]
 
 
 def _place(block: Mapping[str, Any], mode: Mode, run_dir: str, environment: Mapping[str, str]) -> str:

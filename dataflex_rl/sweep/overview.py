@@ -47,12 +47,17 @@ class Overview:
         return asdict(self)
 
 
-def fate_now(fate: Fate, status: Status, *, launcher_alive: bool) -> Fate:
-    """Join what the launcher noted with what the record says: the record knows better what is done or running."""
+def fate_now(fate: Fate, status: Status, *, launcher_alive: bool, held: bool | None = None) -> Fate:
+    """Join what the launcher noted with what the record says: the record knows better what is done or running.
+
+    held: whether a living process holds the record; None: not looked up. A running one that nobody holds is dead.
+    """
     if status.state == "done":
         return replace(fate, state="done")
     if fate.state in ("failed", "refused"):
         return fate
+    if status.state == "running" and held is not None and not launcher_alive:
+        return replace(fate, state="running", error=None) if held else replace(fate, state="dead", error=_last(status))
     if status.state == "running":
         return replace(fate, state="running" if launcher_alive else "interrupted")
     if fate.state == "running" and not launcher_alive:
@@ -60,6 +65,10 @@ def fate_now(fate: Fate, status: Status, *, launcher_alive: bool) -> Fate:
     if fate.state == "waiting" and status.state in ("failed", "interrupted"):
         return replace(fate, state="waiting" if launcher_alive else status.state, error=status.error)
     return fate
+
+
+def _last(status: Status) -> str:
+    return f"process {status.pid} on {status.host or '?'} ended without a word after step {status.step}"
 
 
 def overview(
@@ -100,7 +109,7 @@ def overview(
     problems = [
         f"{_name(run)}: {fate.state}: {fate.error}"
         for run in runs
-        if (fate := fates.get(run["run_dir"], Fate())).state in ("failed", "refused")
+        if (fate := fates.get(run["run_dir"], Fate())).state in ("failed", "refused", "dead")
     ]
     return Overview(lines=tuple(lines), total=len(runs), **_count(runs, fates), left=left, problems=tuple(problems))
 
@@ -118,7 +127,7 @@ def _count(runs: Sequence[Mapping[str, Any]], fates: Mapping[str, Fate]) -> dict
     return {
         "done": states.count("done"),
         "running": states.count("running"),
-        "waiting": states.count("waiting") + states.count("interrupted"),
+        "waiting": sum(states.count(state) for state in ("waiting", "interrupted", "dead")),
         "failed": states.count("failed") + states.count("refused"),
     }
 
@@ -138,7 +147,7 @@ def _left(
         if seconds is not None:
             took[run["method"]].append(seconds)
     every = [seconds for values in took.values() for seconds in values]
-    open_runs = [run for run in runs if _state(run, fates) in ("running", "waiting", "interrupted")]
+    open_runs = [run for run in runs if _state(run, fates) in ("running", "waiting", "interrupted", "dead")]
     if not open_runs or not every:
         return (None if open_runs else 0.0), {}
     usual = sum(every) / len(every)

@@ -21,6 +21,7 @@ from dataflex_rl.record import (
     read_status,
     why_not_done,
 )
+from dataflex_rl.record.claim import holder_alive
 from dataflex_rl.runtime.attempt import VOLATILE
 from dataflex_rl.runtime.console import domain_scores
 from dataflex_rl.sweep.overview import fate_now
@@ -77,10 +78,19 @@ def status_of(run_dir: str) -> Status:
 
 
 def joined(fates: Mapping[str, Fate], statuses: Mapping[str, Status], *, launcher_alive: bool) -> dict[str, Fate]:
-    """Return the fates of all runs that have a status, joined with it."""
+    """Return the fates of all runs that have a status, joined with it and with whether a process holds the record."""
     return {
-        key: fate_now(fates.get(key, Fate()), status, launcher_alive=launcher_alive) for key, status in statuses.items()
+        key: fate_now(fates.get(key, Fate()), status, launcher_alive=launcher_alive, held=_held(key, status))
+        for key, status in statuses.items()
     }
+
+
+def _held(run_dir: str, status: Status) -> bool | None:
+    """Return whether a living process holds a running record; None for one that is not, or whose lock is broken."""
+    try:
+        return holder_alive(RunRecord(Path(run_dir))) if status.state == "running" else None
+    except RecordError:
+        return None
 
 
 def score_of(run: Run) -> float | None:
