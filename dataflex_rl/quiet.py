@@ -18,7 +18,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Muted:
-    """One thing that is muted: a module of ours that does it, what is not shown, and why it says nothing of a run."""
+    """One thing that is muted: a module or package of ours that does it, what is not shown, and why."""
 
     module: str
     what: str
@@ -38,10 +38,10 @@ MUTED = (
     ),
     Muted(
         module="quiet",
-        what="of verl's checks: 'All configuration checks passed', 'Disabled critic as algorithm.adv_estimator != gae', "
-        "'val_batch_size is deprecated'",
-        why="the first two are said of every good configuration, the third is untrue of the trainer that is used; every "
-        "other line is a warning of the plan",
+        what="of verl's checks: 'All configuration checks passed', 'Disabled critic as algorithm.adv_estimator != "
+        "gae', 'val_batch_size is deprecated'",
+        why="the first two are said of every good configuration, the third is untrue of the trainer that is used; "
+        "every other line is a warning of the plan",
     ),
     Muted(
         module="runtime.wandb_log",
@@ -54,12 +54,14 @@ MUTED = (
         why="the variable is set; unmerged lines keep every worker's words in train.log",
     ),
     Muted(
-        module="data.tiny.model", what="the progress bar of transformers", why="the build has a progress bar of its own"
+        module="data.tiny.model",
+        what="the progress bar of transformers",
+        why="the build has a progress bar of its own",
     ),
     Muted(
-        module="rewards.symbolic",
-        what="standard error of the worker that compares formulas",
-        why="sympy warns there of texts that are no formulas; the grade says so",
+        module="rewards",
+        what="standard error and the log of the worker that compares formulas",
+        why="sympy and math-verify complain there of texts that are no formulas; the grade says so",
     ),
     Muted(
         module="commands.doctor",

@@ -54,8 +54,8 @@ def _suspect_columns(path: Path, runs: list[Run]) -> list[str]:
             continue
         if total is not None and min(positive) < 99 / total:  # one item is 100 / total percent, less 1 % for rounding
             raise AnalysisError(
-                f"{path}: column of {name!r}: {min(positive):g} percent is less than one of its {total} items; are these "
-                "fractions beside percent? wanted one unit per file"
+                f"{path}: column of {name!r}: {min(positive):g} percent is less than one of its {total} items; are "
+                "these fractions beside percent? wanted one unit per file"
             )
         notes.append(f"{path.name}: {name} never exceeds 1: read as percent, as the other columns")
     return notes

@@ -55,8 +55,8 @@ class Rows:
 def count_rows(config: DictConfig, *, fetch: bool = False) -> dict[str, Rows]:
     """Return {`data.train_files`: its rows, `data.val_files`: its rows}; none of what is not made yet.
 
-    verl 0.9.1 drops prompts above data.max_prompt_length only with data.filter_overlong_prompts; its agent loop cuts the
-    beginning of those above actor_rollout_ref.rollout.prompt_length, whatever data.truncation says.
+    verl 0.9.1 drops prompts above data.max_prompt_length only with data.filter_overlong_prompts; its agent loop cuts
+    the beginning of those above actor_rollout_ref.rollout.prompt_length, whatever data.truncation says.
     Where the tokenizer is not on this machine, and `fetch` may not or cannot get it, lengths are not counted.
 
     Raises:

@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -182,10 +182,13 @@ class _Attempt:
                 code = process.wait()
             except KeyboardInterrupt:
                 return self._interrupt(view, process)
-            except BaseException:
+            except BaseException as error:
                 process.stop()
                 self._mirror.stop()
                 view.close()
+                with suppress(rec.RecordError):  # a record that cannot be written is the likely reason
+                    said = str(error) or type(error).__name__
+                    rec.update_status(self._record, state="failed", phase="", error=said)
                 raise
         if code == 0 and self.lacks_nothing():
             return self.close(view)
