@@ -8,7 +8,8 @@
 Settings, as KEY=VALUE:
 
 - task or benchmark: one of them
-- source: hub, or a folder with a file or folder per dataset, or one file; not for text3 and text12, which are generated
+- source: hub, or one file, or a folder with a file or folder per dataset, of which those files are read that name the
+  split and configuration of the hub; not for text3 and text12, which are generated
 - out: a folder of its own, replaced as a whole when everything is done; default: where the configuration of that name
   looks; a benchmark of the study gets a folder of its name in it
 - seed: of the order of prompts and options; not for text12, which is the same for everyone
@@ -22,14 +23,13 @@ Exit codes: 0 done, 2 refused, 130 interrupted. A folder that is not done is as 
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.config.quoting import setting
+from dataflex_rl.config.quoting import run_line
 from dataflex_rl.data.catalogue import BUILT, TRAIN, VAL, data_root
 from dataflex_rl.data.tasks.card import lines
 from dataflex_rl.data.tasks.folder import home
@@ -184,14 +184,7 @@ def _multidomain(request: Request, task: str) -> list[tuple[Path, Any]]:
         seed=request.seed,
         **{name: size for name, size in sizes.items() if size is not None},
     )
-    return [(folder, {"overlap": overlap, **(_use(task, folder) if request.out else {})})]
-
-
-def _use(task: str, folder: Path) -> dict[str, str]:
-    """Return how a run reads a folder that its task's configuration does not name, to be pasted into a shell."""
-    files = zip((TRAIN, VAL), ("train", "val"), strict=True)
-    settings = [setting(key, f"{(folder / split).resolve()}.parquet") for key, split in files]
-    return {"use": shlex.join(("python", "-m", "dataflex_rl.run", f"task={task}", *settings))}
+    return [(folder, {"overlap": overlap, **({"use": run_line(task, folder)} if request.out else {})})]
 
 
 def _text3(request: Request) -> list[tuple[Path, Any]]:
@@ -203,7 +196,7 @@ def _text3(request: Request) -> list[tuple[Path, Any]]:
     knobs = text3.Text3Knobs(seed=request.seed, **{name: size for name, size in sizes.items() if size is not None})
     folder = request.out or data_root() / "text3"
     overlap = text3.prepare(folder, knobs, _against(request.against or "text12"))
-    return [(folder, {**asdict(knobs), "overlap": overlap, **_use("text3", folder)})]
+    return [(folder, {**asdict(knobs), "overlap": overlap, "use": run_line("text3", folder)})]
 
 
 def _built(name: str, key: str) -> tuple[Path, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
@@ -32,6 +34,12 @@ def unquoted(value: str) -> str:
     if value[:1] not in ("'", '"'):
         return value
     return str(OverridesParser.create().parse_override(f"key={value}").value())
+
+
+def run_line(task: str, folder: Path) -> str:
+    """Return the command of a run on a folder of training and validation files, to be pasted into a shell."""
+    files = [setting(f"data.{split}_files", f"{(folder / split).resolve()}.parquet") for split in ("train", "val")]
+    return shlex.join(("python", "-m", "dataflex_rl.run", f"task={task}", *files))
 
 
 def readable(arguments: Iterable[str]) -> list[str]:

@@ -113,8 +113,9 @@ class Console:
         parts = [str(plan[key]) for key in ("method", "model", "task") if plan.get(key) is not None]
         parts += [f"{key} {plan[key]}" for key in ("seed", "host") if plan.get(key) is not None]
         self._title = ", ".join(parts)
-        resumed = f", continues after step {from_step}" if from_step else ""
-        self._print(f"{self._title}: {self._steps} steps{resumed}")
+        self._print(
+            f"{self._title}: {self._steps} steps" + (f", continues after step {from_step}" if from_step else "")
+        )
         if self._live_wanted:
             self._live = Live(console=self._rich, get_renderable=self._view, refresh_per_second=4, transient=True)
             self._live.start()
@@ -144,9 +145,8 @@ class Console:
         """End with the table untrained -> trained of an eval.json, what distorts it, and where the record is."""
         self.close()
         self._rich.print(result_table(evaluation))
-        for note in notes:
-            self._print(f"note: {note}")
-        self._print(f"record: {path}")
+        for line in (*(f"note: {note}" for note in notes), f"record: {path}"):
+            self._print(line)
 
     def failed(self, error: str, log: Path, *, since: int = 0) -> None:
         """End with the cause, in a few lines from the log after its first `since` bytes, and where the log is."""

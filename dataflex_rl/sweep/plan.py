@@ -222,8 +222,7 @@ def _tokens(plan: Plan, estimate: Estimate, longest: int) -> int | None:
     """Return the estimated tokens of a run: its training responses, and both evaluations' answers."""
     if estimate.response_tokens is None:
         return None
-    answers = plan.responses + 2 * estimate.evaluation_items
-    return round(answers * min(estimate.response_tokens, longest))
+    return round((plan.responses + 2 * estimate.evaluation_items) * min(estimate.response_tokens, longest))
 
 
 def check_controls(sweep: SweepFile, runs: Sequence[Run]) -> None:

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dataflex_rl.config.local_model import with_local_model
-from dataflex_rl.config.quoting import quoted, readable, setting, unquoted
-from dataflex_rl.prepare import _use
+from dataflex_rl.config.quoting import quoted, readable, run_line, setting, unquoted
 from dataflex_rl.sweep.seeds import points, prepare
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1)
@@ -69,7 +68,7 @@ def test_a_sweep_takes_such_paths_too() -> None:
 
 @pytest.mark.parametrize("name", ["plain", "k=v", "with space", "it's", "a,b", "$HOME;x"])
 def test_the_printed_use_line_can_be_pasted_into_a_shell(name: str, tmp_path: Path) -> None:
-    words = shlex.split(_use("text3", tmp_path / name)["use"])
+    words = shlex.split(run_line("text3", tmp_path / name))
     assert words[:4] == ["python", "-m", "dataflex_rl.run", "task=text3"]
     values = [value_of(word) for word in words[4:]]
     assert values == [str(tmp_path / name / f"{split}.parquet") for split in ("train", "val")]
