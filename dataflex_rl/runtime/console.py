@@ -103,7 +103,7 @@ class Console:
         self._live_wanted = self._rich.is_terminal if live is None else live
         self._live: Live | None = None
         self._every, self._clock, self._printed = every, clock, -float("inf")
-        self._title, self._steps, self._step, self._phase = "", 0, 0, ""
+        self._steps, self._step, self._phase = 0, 0, ""
         self._data: Mapping[str, Any] = {}
         self._times: deque[float] = deque(maxlen=_RECENT)
 
@@ -112,10 +112,8 @@ class Console:
         self._steps, self._step = int(plan["steps"]), from_step
         parts = [str(plan[key]) for key in ("method", "model", "task") if plan.get(key) is not None]
         parts += [f"{key} {plan[key]}" for key in ("seed", "host") if plan.get(key) is not None]
-        self._title = ", ".join(parts)
-        self._print(
-            f"{self._title}: {self._steps} steps" + (f", continues after step {from_step}" if from_step else "")
-        )
+        resumed = f", continues after step {from_step}" if from_step else ""
+        self._print(f"{', '.join(parts)}: {self._steps} steps{resumed}")
         if self._live_wanted:
             self._live = Live(console=self._rich, get_renderable=self._view, refresh_per_second=4, transient=True)
             self._live.start()

@@ -154,3 +154,28 @@ def test_a_regime_is_counted_from_what_it_was_drawn_from(tmp_path: Path, model: 
     made.regime = {"train_files": whole, "data_fraction": 0.25}
     found = regime_rows(made, count_rows(made))["data.train_files"]
     assert found == Rows(read=8, dropped={"regime.data_fraction=0.25": 6})
+
+
+@pytest.mark.parametrize(("truncation", "limit"), [("error", 8), ("right", 8), ("left", 8), ("error", 9)])
+def test_the_training_process_looks_again_for_what_other_entry_points_bring(
+    truncation: str, limit: int, tmp_path: Path, model: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    from dataflex_rl.host.lengths import check_prompts
+
+    made = config(
+        tmp_path, model, "a", "a" * 8, max_prompt_length=limit, truncation=truncation, cache_dir=str(tmp_path)
+    )
+    made.data.filter_overlong_prompts = False
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(model)
+    datasets = {"data.train_files": RLHFDataset(made.data.train_files, tokenizer, made.data)}
+    if limit == 9 or truncation == "left":
+        check_prompts(made, tokenizer, datasets)
+        said = ["data.train_files: 1 of 2 prompts are longer than 8 tokens; their beginning is cut"]
+        assert [record.message for record in caplog.records] == (said if limit == 8 else [])
+        return
+    with pytest.raises(
+        ConfigError, match=r"1 of 2 prompts are longer than 8 tokens \(the longest: 9\), and verl would"
+    ):
+        check_prompts(made, tokenizer, datasets)
