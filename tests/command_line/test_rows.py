@@ -15,6 +15,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from dataflex_rl.config.rows import Rows, count_rows, regime_rows
+from dataflex_rl.config.sources import check_batches
 from dataflex_rl.data.lengths import overlong
 from dataflex_rl.errors import ConfigError
 
@@ -179,3 +180,13 @@ def test_the_training_process_looks_again_for_what_other_entry_points_bring(
         ConfigError, match=r"1 of 2 prompts are longer than 8 tokens \(the longest: 9\), and verl would"
     ):
         check_prompts(made, tokenizer, datasets)
+
+
+def test_a_column_that_only_some_files_have_is_warned_of(tmp_path: Path) -> None:
+    columns = {"prompt": messages("a", "b"), "data_source": ["gsm8k"] * 2, "reward_model": [{"ground_truth": "1"}] * 2}
+    paths = [str(tmp_path / name) for name in ("one.parquet", "two.parquet")]
+    pq.write_table(pa.table(columns | {"extra_info": [{"item_id": "x"}] * 2}), paths[0])
+    pq.write_table(pa.table(columns), paths[1])
+    data = {"train_files": paths, "val_files": paths[0], "train_batch_size": 2, "reward_fn_key": "data_source"}
+    warned = check_batches(OmegaConf.create({"data": data}))
+    assert warned == [f"data.train_files: column 'extra_info' is not in {paths[1]}: those rows have none"]
