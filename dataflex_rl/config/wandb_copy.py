@@ -34,7 +34,8 @@ def plan_copy(config: DictConfig, environment: Mapping[str, str]) -> tuple[str, 
     """Take `wandb` out of verl's loggers where the run keeps a copy of its own.
 
     Returns:
-        Mode and place of the copy, and a warning where the configuration asked for verl's as well.
+        Mode and place of the copy; a warning where nothing but a key sends it online, or the configuration asked for
+        verl's as well.
 
     Raises:
         ConfigError: a mode that does not exist; verl's own W&B run would not be where WANDB_DIR says.
@@ -44,15 +45,17 @@ def plan_copy(config: DictConfig, environment: Mapping[str, str]) -> tuple[str, 
     given = OmegaConf.select(config, _LOGGER) or []
     loggers = [given] if isinstance(given, str) else list(given)
     text = f"{mode}{_place(block, mode, str(config.run_dir), environment)}"
+    warned = [f"W&B copy: {text}"] if mode == "online" and not _chosen(block, environment) else []
     if "wandb" not in loggers:
-        return text, []
+        return text, warned
     if mode == "disabled":
         return _by_verl(environment), []
     with open_dict(config):
         OmegaConf.update(config, _LOGGER, [name for name in loggers if name != "wandb"])
     own = f"the run's own copy ({mode}) has the same"
     return text, [
-        f"{_LOGGER}: wandb is left out, so that there is one W&B run: {own}; wandb.mode=disabled keeps verl's"
+        *warned,
+        f"{_LOGGER}: wandb is left out, so that there is one W&B run: {own}; wandb.mode=disabled keeps verl's",
     ]
 
 
@@ -61,11 +64,16 @@ def _place(block: Mapping[str, Any], mode: Mode, run_dir: str, environment: Mapp
         return ""
     if mode == "offline":
         return f", in {run_dir}/wandb when it is done"
-    key = "" if block.get("mode") or environment.get("WANDB_MODE") else " since WANDB_API_KEY is set"
+    key = "" if _chosen(block, environment) else " since WANDB_API_KEY is set"
     site = environment.get("WANDB_BASE_URL") or "https://wandb.ai"
     entity = block.get("entity") or environment.get("WANDB_ENTITY") or "(the key's own entity)"
     off = "; wandb.mode=offline keeps it here" if key else ""
     return f"{key}, at {site}/{entity}/{block.get('project') or 'dataflex_rl'}{off}"
+
+
+def _chosen(block: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
+    """Return whether the mode was asked for, and does not follow from a key alone."""
+    return bool(block.get("mode") or environment.get("WANDB_MODE"))
 
 
 def _by_verl(environment: Mapping[str, str]) -> str:

@@ -38,7 +38,8 @@ def config(logger: Any = (), **wandb: str | None) -> DictConfig:
     ],
 )  # fmt: skip
 def test_mode_and_place_are_said(block: dict[str, str], environment: dict[str, str], text: str) -> None:
-    assert plan_copy(config(**block), environment) == (text, [])
+    by_key = [f"W&B copy: {text}"] if "since WANDB_API_KEY" in text else []
+    assert plan_copy(config(**block), environment) == (text, by_key)
 
 
 @pytest.mark.parametrize("logger", [["console", "wandb"], "wandb"])
