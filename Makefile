@@ -24,7 +24,7 @@ $(VENV)/.installed: pyproject.toml requirements-cpu.txt
 install: $(VENV)/.installed ## create .venv and install everything, torch as a CPU build
 
 demo: $(VENV)/.installed ## build the tiny model, train uniform, then difffilter, print what was gained
-	@$(BIN)/python -m dataflex_rl.commands.demo runs_dir=$(RUNS) seed=$(SEED)
+	@$(BIN)/python -m dataflex_rl.demo runs_dir=$(RUNS) seed=$(SEED)
 
 test: $(VENV)/.installed ## install what is missing and run the tests (not the slow ones)
 	$(BIN)/python -m pytest

@@ -10,5 +10,5 @@
 
 Shapes: S seeds, M methods, K benchmarks, D domains, R resamples, T steps, I items. No suffix = scalar.
 Scores are percent (0..100), differences are points. Missing is NaN in arrays and null in JSON; 0.0 is a score.
-This package imports nothing of dataflex_rl, verl, ray or torch: it reads files.
+This package reads files: of dataflex_rl it imports only the definitions of `record`, and nothing of verl, ray, torch.
 """

@@ -16,13 +16,13 @@ COMMANDS = {
         "dataflex_rl.sweep.__main__",
         "plan, launch, watch and audit methods x seeds: dataflex-rl sweep plan smoke_cpu",
     ),
-    "demo": ("dataflex_rl.commands.demo", "train uniform, then difffilter, on the embedded model"),
+    "demo": ("dataflex_rl.demo", "train uniform, then difffilter, on the embedded model"),
     "doctor": ("dataflex_rl.commands.doctor", "can training start on this machine?"),
     "list": ("dataflex_rl.commands.listing", "every scorer, actuator and mixer"),
     "where": ("dataflex_rl.commands.where", "paths of the configuration groups and the embedded model"),
     "tables": ("analysis.tables", "tables of paired-seed deltas from run records"),
     "report": ("analysis.report", "one self-contained page from run records"),
-    "plot-mix": ("dataflex_rl.commands.plot_mix", "shares and domain statistics of a mixed run, as a picture"),
+    "plot-mix": ("analysis.plots.mixer", "shares and domain statistics of a mixed run, as a picture"),
     "plan-seeds": ("analysis.planning", "how many seeds an effect needs"),
 }
 

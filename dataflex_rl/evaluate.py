@@ -38,6 +38,7 @@ from dataflex_rl.record.evaluation import PHASES, read_items
 from dataflex_rl.runtime.console import domain_scores
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment
 from dataflex_rl.runtime.scratch import scratch_folder
+from dataflex_rl.runtime.start.owner import serving
 
 _STEP = "global_step_"
 
@@ -187,7 +188,7 @@ def measure(config: DictConfig, out: Path, target: Target) -> int:
     for file in (record.eval, record.eval_items, record.log):
         file.unlink(missing_ok=True)
     rec.write_config(record, _resolved(evaluation_only(config, record.path, target)))
-    with scratch_folder() as scratch:
+    with scratch_folder() as scratch, serving(dict(config.host.env) if config.host.name == "cpu" else None):
         environment = {**child_environment(config.host.get("env") or {}), **scratch}
         process = TrainingProcess(record.path, [], environment, record.log)
         try:

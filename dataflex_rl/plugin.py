@@ -10,6 +10,8 @@ import importlib.util
 import os
 from importlib import metadata
 
+from dataflex_rl.errors import ConfigError
+
 SUPPORTED = ("0.9.1", "0.10")
 TRAINERS = ("dataflex_sync", "dataflex_mix_sync")
 STATUS = "not loaded"
@@ -36,6 +38,8 @@ def register() -> str:
 
             register_all()
             return "registered"
+    except ConfigError as error:  # a hook that does not fit: it says all there is to say
+        reason = str(error)
     except (ImportError, AttributeError, TypeError, AssertionError) as error:
         reason = f"dataflex_rl could not load into verl: {type(error).__name__}: {error}"
     return reason

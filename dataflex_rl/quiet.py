@@ -64,6 +64,16 @@ MUTED = (
         why="sympy and math-verify complain there of texts that are no formulas; the grade says so",
     ),
     Muted(
+        module="host.launch",
+        what="Ray's copying of worker logs in an instance without a log monitor",
+        why="its workers write into train.log themselves",
+    ),
+    Muted(
+        module="run",
+        what="standard error of the process that has verl check a configuration",
+        why="what verl says comes back as warnings of the plan; all of it is printed where the check itself fails",
+    ),
+    Muted(
         module="commands.doctor",
         what="what a probe prints besides its answer",
         why="its last line is shown where the answer is missing",

@@ -11,6 +11,7 @@ Exit codes: 0 done, 1 training failed, 2 the configuration is refused, 3 the rec
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,16 +21,19 @@ from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 from rich.table import Table
 
-from dataflex_rl.config.compose import chosen, compose_and
+from dataflex_rl.config.compose import chosen, compose_and, cpu_environment
+from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import Plan, settle
 from dataflex_rl.config.sources import how_to_make
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.output import plain_console, safe_output
 from dataflex_rl.record import RecordBusy, RecordError
+from dataflex_rl.runtime.processes import child_environment, interpreter
+from dataflex_rl.runtime.start.owner import serving
 from dataflex_rl.sweep.seeds import prepare
 
-__all__ = ["compose_and", "main", "run_one", "show_plan"]
 DRY = (False, True, "json")
+SAID = "verl: "  # before each line of what verl says of a configuration
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,7 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         request = prepare(arguments)
         if request.single:
-            return compose_and(lambda config: run_one(config, request.arguments), request.arguments)
+            trains = not any(argument.startswith(("-", "dry_run=")) for argument in request.arguments)
+            with serving(cpu_environment(request.arguments) if trains else None):
+                return compose_and(lambda config: run_one(config, request.arguments), request.arguments)
         from dataflex_rl.sweep.multirun import run_several
 
         return run_several(request)
@@ -56,10 +62,7 @@ def run_one(config: DictConfig, arguments: Sequence[str] = ()) -> int:
     if config.dry_run not in DRY:
         raise ConfigError(f"dry_run={config.dry_run!r}: wanted false, true or json")
     plan = settle(config, arguments)
-    from dataflex_rl.host.validate import validate
-
-    said = validate(config)
-    plan = replace(plan, warnings=[*plan.warnings, *said])
+    plan = replace(plan, warnings=[*plan.warnings, *ask_verl(config)])
     if config.dry_run:
         show_plan(plan, as_json=config.dry_run == "json")
         return 0
@@ -70,6 +73,31 @@ def run_one(config: DictConfig, arguments: Sequence[str] = ()) -> int:
             f"nothing chosen: training method={plan.method} model={plan.model} task={plan.task}; --help lists choices"
         )
     return execute(config, plan)
+
+
+def ask_verl(config: DictConfig) -> list[str]:
+    """Have verl check the configuration: in a process that has imported it, where there is one, else here.
+
+    Returns:
+        What verl says of it, one line each.
+
+    Raises:
+        ConfigError: verl refuses the configuration.
+    """
+    if "verl" not in sys.modules and interpreter() != sys.executable:
+        environment = child_environment(config.host.get("env") or {})
+        command = [interpreter(), "-m", "dataflex_rl.host.validate"]
+        done = subprocess.run(
+            command, input=json.dumps(plain(config)), env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            return [line for line in done.stdout.splitlines() if line.startswith(SAID)]
+        if done.returncode == 2:
+            raise ConfigError(done.stdout.strip())
+        print(done.stderr, file=sys.stderr)  # a fault of ours: found again, and shown, below
+    from dataflex_rl.host.validate import validate
+
+    return validate(config)
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> None:

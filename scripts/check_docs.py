@@ -1,4 +1,5 @@
-"""Hold README.md and CONTRIBUTING.md against the disk: paths, make targets, commands, configuration groups.
+"""Hold README.md and CONTRIBUTING.md against the disk: paths, make targets, commands, configuration groups; and
+docs/configuration.md against the schema that it is written from.
 
 python scripts/check_docs.py      # part of `make check`; prints what does not fit, exit code 1 then
 """
@@ -11,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
-TREES = ("conf/", "dataflex_rl/", "analysis/", "sweeps/", "scripts/", "examples/", "tests/")
+TREES = ("docs/", "conf/", "dataflex_rl/", "analysis/", "sweeps/", "scripts/", "examples/", "tests/")
 GROUPS = ("method", "scorer", "actuator", "mixer")
 
 
@@ -61,9 +62,20 @@ def wrong_groups(text: str, root: Path) -> list[str]:
     return found
 
 
+def outdated(root: Path) -> list[str]:
+    """Return a line if the configuration reference is not what its script would write now."""
+    from dataflex_rl.config.reference import page
+
+    file = root / "docs" / "configuration.md"
+    if file.is_file() and file.read_text(encoding="utf-8") == page():
+        return []
+    return ["docs/configuration.md: not what the schema says; run python scripts/gen_config_docs.py"]
+
+
 def main() -> int:
-    """Check both documents; returns the exit code."""
+    """Check the documents; returns the exit code."""
     found = [f"{name}: {line}" for name in DOCUMENTS for line in problems((ROOT / name).read_text())]
+    found += outdated(ROOT)
     print("\n".join(found) or f"{', '.join(DOCUMENTS)} fit the disk")
     return 1 if found else 0
 

@@ -5,4 +5,5 @@ forest    deltas with intervals and the margin
 heatmap   deltas per domain
 curves    seed bands over steps, score against tokens
 planning  power over seeds
+mixer     shares and statistic of one run with a mixer: `dataflex-rl plot-mix`
 """

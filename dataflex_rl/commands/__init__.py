@@ -1,1 +1,1 @@
-"""The smaller commands of `dataflex-rl`: demo, doctor, list, where, plot-mix."""
+"""The smaller commands of `dataflex-rl`: doctor, list, where."""

@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 from packaging.requirements import Requirement
 
-from dataflex_rl.commands.doctor_probes import INTERFACE, MARK
+from dataflex_rl.commands.doctor_probes import MARK
 from dataflex_rl.config.places import CACHE, DATASETS, datasets_cache, existing
 from dataflex_rl.config.temporary import base_folder
 from dataflex_rl.data.cache import default_root
@@ -31,6 +31,7 @@ TRAINERS = ("dataflex_sync", "dataflex_mix_sync")  # what verl must know after l
 _GIB = 2**30
 _DISK_NEEDED, _DISK_WANTED = 1.0, 5.0  # [GiB] model, task and checkpoints of a tiny run; of a few of them
 _MEMORY_NEEDED, _MEMORY_WANTED = 3.0, 6.0  # [GiB] the processes of a tiny run, barely and with ease
+_NAMED = 3  # hooks that do not fit are named up to here; `--hooks` lists all
 _PROBE_SECONDS = 180  # longest wait for a probe; importing verl takes seconds, on a busy machine many
 
 
@@ -55,7 +56,10 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="dataflex-rl doctor", description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output instead of lines")
     parser.add_argument("--runs-dir", default="runs", help="where run records will be written (default: runs)")
+    parser.add_argument("--hooks", action="store_true", help="print only the names of verl that this package builds on")
     options = parser.parse_args(argv)
+    if options.hooks:
+        return print_hooks(_probe("probe_driver"))
     checks = []
     for check in run_checks(options.runs_dir):
         checks.append(check)
@@ -179,12 +183,25 @@ def check_driver(answer: dict[str, Any]) -> Iterator[Check]:
     if "error" in answer:
         yield Check(name="verl interface", status="fail", detail=answer["error"], todo=todo)
         return
-    missing = answer["missing"]
-    if missing:
-        yield Check(name="verl interface", status="fail", detail=f"lacks {'; '.join(missing)}", todo=todo)
+    count, wrong = len(answer["table"]), answer["misfits"]
+    if wrong:
+        more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+        detail = f"{len(wrong)} of {count} hooks do not fit: {'; '.join(wrong[:_NAMED])}{more}"
+        yield Check(name="verl interface", status="fail", detail=detail, todo=todo)
     else:
-        yield Check(name="verl interface", status="ok", detail=f"{len(INTERFACE)} names found")
+        yield Check(name="verl interface", status="ok", detail=f"{count} hooks checked, all fit")
     yield check_registration("plugin in the driver", answer)
+
+
+def print_hooks(answer: dict[str, Any]) -> int:
+    """Print every name of verl that this package builds on, what for, and the versions seen with it."""
+    if "error" in answer:
+        print(f"cannot read the table: {answer['error']}")
+        return 1
+    for path, how, parameters, why, versions in answer["table"]:
+        print(f"{path}{f'({parameters})' if parameters else ''}: {how}; {why}; {versions}")
+    print(f"{len(answer['table'])} hooks, {len(answer['misfits'])} do not fit", *answer["misfits"], sep="\n")
+    return 1 if answer["misfits"] else 0
 
 
 def check_registration(name: str, answer: dict[str, Any]) -> Check:

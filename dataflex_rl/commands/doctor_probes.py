@@ -8,23 +8,12 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from dataflex_rl.quiet import RAY
 
 MARK = "dataflex-doctor:"  # before a probe's answer, among what its imports print
-INTERFACE = (  # what of verl the host package subclasses or registers in
-    "verl.trainer.ppo.v1.trainer_base:PPOTrainer",
-    "verl.trainer.ppo.v1.trainer_base:register_trainer",
-    "verl.trainer.ppo.v1.trainer_base:TRAINER_REGISTRY",
-    "verl.trainer.ppo.v1.trainer_sync:PPOTrainerSync",
-    "verl.trainer.ppo.v1.replay_buffer:ReplayBuffer",
-    "verl.plugin.platform.platform_manager:PlatformRegistry",
-    "verl.workers.engine:EngineRegistry",
-    "verl.workers.rollout.replica:RolloutReplicaRegistry",
-    "verl.workers.rollout.base:_ROLLOUT_REGISTRY",
-)
 
 
 def answer(probe: Callable[[], dict[str, Any]]) -> None:
@@ -39,19 +28,14 @@ def probe_torch() -> dict[str, Any]:
 
 
 def probe_driver() -> dict[str, Any]:
-    """Return the missing names of verl's interface, and the registration as the training process will see it."""
-    missing = list(_missing(INTERFACE))
-    return {"missing": missing, **(registration() if not missing else {"trainers": [], "status": "see verl interface"})}
-
-
-def _missing(names: Iterable[str]) -> Iterator[str]:
-    """Yield each name `module:attribute` that cannot be imported, with the reason."""
-    for name in names:
-        module, _, attribute = name.partition(":")
-        try:
-            getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
-            yield f"{module}.{attribute} ({' '.join(str(error).split())})"
+    """Return the table of hooks, those that do not fit, and the registration as the training process will see it."""
+    hooks = importlib.import_module("dataflex_rl.host.hooks").HOOKS
+    misfits = list(importlib.import_module("dataflex_rl.host.hook_check").misfits(hooks))
+    table = [
+        [hook.path, hook.how, ", ".join(hook.parameters), hook.why, f"{hook.first} to {hook.last}"] for hook in hooks
+    ]
+    found = registration() if not misfits else {"trainers": [], "status": "see verl interface"}
+    return {"table": table, "misfits": misfits, **found}
 
 
 def registration() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`dataflex-rl list`: every component with what it needs, its defaults and one line of what it does."""
+"""`dataflex-rl list`: every component with what it needs, its defaults and what it does; or every setting."""
 
 from __future__ import annotations
 
@@ -21,17 +21,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     safe_output()
     parser = argparse.ArgumentParser(prog="dataflex-rl list", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
+    parser.add_argument("--settings", action="store_true", help="list settings and parameters instead of components")
     options = parser.parse_args(argv)
     try:
-        components = describe()
+        components = settings() if options.settings else describe()
     except ConfigError as error:
         print(error, file=sys.stderr)
         return 2
     if options.json:
         print(json.dumps(components, indent=2, default=_plain))
         return 0
-    plain_console().print(_table(components))
+    plain_console().print(_settings_table(components) if options.settings else _table(components))
     return 0
+
+
+def settings() -> list[dict[str, Any]]:
+    """Return every setting as a plain dict (key, default, wanted, help)."""
+    from dataflex_rl.config.reference import component_settings, launcher_settings, run_settings
+
+    return [dataclasses.asdict(row) for row in (*run_settings(), *component_settings(), *launcher_settings())]
+
+
+def _settings_table(rows: Sequence[dict[str, Any]]) -> Table:
+    table = Table(title="Settings", header_style="bold", show_lines=True)
+    for name in ("key", "default", "wanted", "help"):
+        table.add_column(name, overflow="fold", ratio=2 if name == "help" else 1)
+    for row in rows:
+        table.add_row(*(row[name] for name in ("key", "default", "wanted", "help")))
+    return table
 
 
 def _table(components: Sequence[dict[str, Any]]) -> Table:

@@ -9,6 +9,15 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from dataflex_rl.errors import ConfigError
 
+_NOUNS = {
+    float: "a number",
+    int: "an integer",
+    bool: "true or false",
+    str: "a string",
+    type(None): "null",
+    None: "null",
+}
+
 
 def convert(where: str, value: Any, annotation: Any) -> Any:
     """Return `value` as `annotation` wants it (an int for a float field becomes a float), else raise.
@@ -24,13 +33,28 @@ def convert(where: str, value: Any, annotation: Any) -> Any:
     if origin is Literal:
         if value in get_args(annotation) and not isinstance(value, bool):
             return value
-        raise _wrong(where, value, "one of " + ", ".join(str(choice) for choice in get_args(annotation)))
+        raise _wrong(where, value, words(annotation))
     base = origin or annotation
     if isinstance(base, type) and issubclass(base, Mapping):
         return _mapping(where, value, get_args(annotation))
     if isinstance(base, type) and issubclass(base, Sequence) and base is not str:
         return _sequence(where, value, base, get_args(annotation))
     return _scalar(where, value, annotation)
+
+
+def words(annotation: Any) -> str:
+    """Return in words what `convert` takes for an annotation."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        return " or ".join(words(choice) for choice in get_args(annotation))
+    if origin is Literal:
+        return "one of " + ", ".join(str(choice) for choice in get_args(annotation))
+    base = origin or annotation
+    if base in _NOUNS:
+        return _NOUNS[base]
+    if isinstance(base, type) and issubclass(base, Mapping):
+        return "a mapping"
+    return "a list" if isinstance(base, type) and issubclass(base, Sequence) else str(annotation)
 
 
 def within(where: str, value: float, wanted: str, ok: bool) -> None:
@@ -43,15 +67,14 @@ def _scalar(where: str, value: Any, annotation: Any) -> Any:
     if annotation is None or annotation is type(None):
         if value is None:
             return None
-        raise _wrong(where, value, "null")
+        raise _wrong(where, value, words(annotation))
     if annotation is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         if math.isnan(value):
             raise _wrong(where, value, "a number")
         return float(value)
     if isinstance(value, annotation) and not (isinstance(value, bool) and annotation is not bool):
         return value
-    nouns = {float: "a number", int: "an integer", bool: "true or false", str: "a string"}
-    raise _wrong(where, value, nouns.get(annotation, str(annotation)))
+    raise _wrong(where, value, words(annotation))
 
 
 def _union(where: str, value: Any, choices: tuple[Any, ...]) -> Any:
@@ -66,7 +89,7 @@ def _union(where: str, value: Any, choices: tuple[Any, ...]) -> Any:
 
 def _mapping(where: str, value: Any, args: tuple[Any, ...]) -> dict[Any, Any]:
     if not isinstance(value, Mapping):
-        raise _wrong(where, value, "a mapping")
+        raise _wrong(where, value, words(Mapping))
     key_type, value_type = args or (Any, Any)
     return {
         convert(f"{where} key", key, key_type): convert(f"{where}.{key}", item, value_type)
@@ -76,7 +99,7 @@ def _mapping(where: str, value: Any, args: tuple[Any, ...]) -> dict[Any, Any]:
 
 def _sequence(where: str, value: Any, base: type, args: tuple[Any, ...]) -> Any:
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise _wrong(where, value, "a list")
+        raise _wrong(where, value, words(Sequence))
     item_type = args[0] if args else Any
     items = [convert(f"{where}[{i}]", item, item_type) for i, item in enumerate(value)]
     return tuple(items) if base is tuple else items

@@ -58,7 +58,9 @@ def _compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) ->
         except (ConfigError, RecordError, HydraException, OmegaConfBaseException) as error:
             result.append(error)  # raised below: Hydra would announce it in its own words first
 
-    saved, sys.argv = sys.argv, ["dataflex_rl.run", *arguments]
+    verl = f"hydra.searchpath=[file://{_package('verl') / 'trainer' / 'config'}]"  # as a package it would be imported
+    given = any(_key(argument) == "hydra.searchpath" for argument in arguments)
+    saved, sys.argv = sys.argv, ["dataflex_rl.run", *arguments, *([] if given else [verl])]
     try:
         hydra.main(config_path=str(shipped("conf")), config_name="run", version_base="1.3")(job)()
     finally:
@@ -72,6 +74,14 @@ def _compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) ->
 def chosen(arguments: Sequence[str]) -> bool:
     """Return whether arguments choose anything of what is trained: a group of ours, or a part of the policy."""
     return any(key in groups() or key.startswith("dataflex.") for key in map(_key, arguments))
+
+
+def cpu_environment(arguments: Sequence[str]) -> dict[str, str] | None:
+    """Return what `host=cpu` asks of the environment of its processes; None where the arguments choose another host."""
+    if any(_key(argument) == "host" and argument.partition("=")[2] != "cpu" for argument in arguments):
+        return None
+    host = DictConfig(OmegaConf.load(shipped("conf") / "host" / "cpu.yaml")).host
+    return {str(key): str(value) for key, value in host.env.items()}
 
 
 def changed(arguments: Sequence[str]) -> list[str]:

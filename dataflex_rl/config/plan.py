@@ -9,6 +9,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from dataflex_rl.components.settings import SETTINGS
 from dataflex_rl.config.compose import changed
 from dataflex_rl.config.local_model import place_template
 from dataflex_rl.config.memory import memory_warnings
@@ -69,8 +70,7 @@ def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
     Raises:
         ConfigError: anything that would make the run wrong or impossible.
     """
-    if not isinstance(config.runs_dir, str) or not config.runs_dir:
-        raise ConfigError(f"runs_dir={config.runs_dir!r}: wanted the path of a folder")
+    SETTINGS["runs_dir"].check(config.runs_dir)
     with open_dict(config):
         config.seed, regime = parse_seed(config.seed), regime_name(config)
         given = OmegaConf.to_container(config.dataflex, resolve=True)
@@ -109,12 +109,12 @@ def make_plan(
     config: DictConfig, block: dict[str, Any], changes: Sequence[str] = (), *, wandb: str, chat_template: str
 ) -> Plan:
     """Return the plan of a settled configuration, its rows not counted; changes: the settings that the user gave."""
-    steps = _count(config, "trainer.total_training_steps", "steps")
+    steps = _count(config, "trainer.total_training_steps")
     if config.get("steps", steps) != steps:
         raise ConfigError(f"steps={config.steps}: it repeats trainer.total_training_steps={steps}; set that one")
-    per_step = _count(config, "data.train_batch_size", "prompts")
-    group = _count(config, "actor_rollout_ref.rollout.n", "responses per prompt")
-    longest = sum(_count(config, f"data.max_{part}_length", "tokens") for part in ("prompt", "response"))
+    per_step = _count(config, "data.train_batch_size")
+    group = _count(config, "actor_rollout_ref.rollout.n")
+    longest = sum(_count(config, f"data.max_{part}_length") for part in ("prompt", "response"))
     names = {part: str((block.get(part) or {}).get("name") or "none") for part in ("scorer", "actuator", "mixer")}
     if block.get("chain"):
         names["scorer"] = " > ".join(str((link.get("scorer") or {}).get("name")) for link in block["chain"])
@@ -147,9 +147,6 @@ def make_plan(
     )
 
 
-def _count(config: DictConfig, key: str, unit: str) -> int:
+def _count(config: DictConfig, key: str) -> int:
     """Return a setting that counts something."""
-    value = OmegaConf.select(config, key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError(f"{key}={value!r}: wanted an integer >= 1 [{unit}]")
-    return value
+    return int(SETTINGS[key].check(OmegaConf.select(config, key)))

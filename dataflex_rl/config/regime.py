@@ -12,6 +12,7 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from dataflex_rl.components.settings import SETTINGS, block_defaults
 from dataflex_rl.config.regime_rows import identity, kept_rows, mislabelled
 from dataflex_rl.data.cache import default_root, entry_path, get_or_build
 from dataflex_rl.data.catalogue import TRAIN
@@ -32,18 +33,13 @@ def regime_name(config: DictConfig) -> str:
     settings = config.get("regime")
     if settings is None:
         return "full"
-    fraction, noise = settings.get("data_fraction", 1.0), settings.get("label_noise", 0.0)
-    if not _is_number(fraction) or not 0 < fraction <= 1:
-        raise ConfigError(f"regime.data_fraction={fraction!r}: wanted a share above 0, at most 1")
-    if not _is_number(noise) or not 0 <= noise < 1:
-        raise ConfigError(f"regime.label_noise={noise!r}: wanted a share from 0 to below 1")
+    fraction, noise = (
+        SETTINGS[f"regime.{name}"].check(settings.get(name, default))
+        for name, default in block_defaults("regime").items()
+    )
     parts = [f"data{100 * fraction:g}"] if fraction < 1 else []
     parts += [f"noise{100 * noise:g}"] if noise > 0 else []
     return "-".join(parts) or "full"
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def note_source(config: DictConfig) -> None:

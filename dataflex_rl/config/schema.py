@@ -93,6 +93,13 @@ def _kind(where: str, value: Any) -> tuple[str, Any]:
     return "a value", object
 
 
+def kind_of(where: str, value: Any) -> str:
+    """Return in words what a setting with that value in `conf/` wants; "" where anything goes."""
+    if where in _FREE or value is None or _is_reference(value) or not isinstance(value, bool | int | float | str):
+        return ""
+    return _kind(where, value)[0]
+
+
 def _is_reference(value: Any) -> bool:
     """Return whether a value is taken from another setting."""
     return isinstance(value, str) and "${" in value

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from dataflex_rl.components.registry import TIMINGS, Spec, build, lookup
+from dataflex_rl.components.settings import SETTINGS
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mixers.interface import Mixer
 
 _STATISTICS = {"reward": ("rm_scores",), "advantage": ("advantages", "response_mask")}
+_CHECKED = ("domain_key", "window", "warmup_step", "update_step", "oversample")
 _MOUNT = "post_advantage"
 
 
@@ -65,9 +67,6 @@ def parse_mixer(block: Mapping[str, Any]) -> MixerConfig | None:
             f"{', '.join(_STATISTICS)}"
         )
     scorer, scorer_spec = _scorer(block["scorer"])
-    key = block["domain_key"]
-    if not isinstance(key, str) or not key:
-        raise ConfigError(f"dataflex.mixer.domain_key must be the name of a dataset column, got {key!r}")
     return MixerConfig(
         name=spec.name,
         mixer=mixer,
@@ -75,11 +74,7 @@ def parse_mixer(block: Mapping[str, Any]) -> MixerConfig | None:
         scorer=scorer,
         scorer_spec=scorer_spec,
         domains=block["domains"],
-        domain_key=key,
-        window=_steps(block, "window", 1),
-        warmup_step=_steps(block, "warmup_step", 0),
-        update_step=_steps(block, "update_step", 1),
-        oversample=_oversample(block["oversample"]),
+        **{name: SETTINGS[f"dataflex.mixer.{name}"].check(block[name]) for name in _CHECKED},
     )
 
 
@@ -93,18 +88,3 @@ def _scorer(part: Any) -> tuple[Any | None, Spec | None]:
             f"use a scorer of timing {', '.join(TIMINGS[: TIMINGS.index(_MOUNT) + 1])}"
         )
     return build("scorer", spec.name, part.get("params")), spec
-
-
-def _steps(block: Mapping[str, Any], key: str, least: int) -> int:
-    value = block[key]
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(f"dataflex.mixer.{key} must be an integer >= {least} [steps], got {value!r}")
-    return value
-
-
-def _oversample(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 1.0 <= value < float("inf"):
-        raise ConfigError(
-            f"dataflex.mixer.oversample must be a number >= 1.0 (prompts generated per prompt consumed), got {value!r}"
-        )
-    return float(value)

@@ -15,6 +15,7 @@ from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentL
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 
 from dataflex_rl.feed.identity import identify
+from dataflex_rl.host.cpu.rollout.groups import GroupRollout
 from dataflex_rl.seeding import stream_seed
 
 AGENT_LOOP = "dataflex_single_turn"
@@ -48,23 +49,50 @@ class SeededSingleTurn(SingleTurnAgentLoop):
             kwargs: the prompt's columns, with `uid`, `session_id` (the rollout index) and `raw_prompt`; a limit in
                 `extra_info.max_new_tokens` holds for this prompt.
         """
+        return await super().run(self.params_of(sampling_params, kwargs), **kwargs)
+
+    def params_of(self, sampling_params: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the sampling parameters of one response: with its token limit, and its own seed."""
         run_seed = self.config.data.get("seed")
-        params = with_limit(sampling_params, kwargs.get("extra_info"), self.rollout_config.response_length)
+        params = with_limit(sampling_params, columns.get("extra_info"), self.rollout_config.response_length)
         if run_seed is not None:
-            who = identify(kwargs["uid"], kwargs["raw_prompt"])
-            seed = stream_seed(int(run_seed), "rollout", who.key, who.draw, int(kwargs["session_id"]))
+            who = identify(columns["uid"], columns["raw_prompt"])
+            seed = stream_seed(int(run_seed), "rollout", who.key, who.draw, int(columns["session_id"]))
             params.setdefault(_SEED_NAME.get(self.rollout_config.name, "seed"), seed)
-        return await super().run(params, **kwargs)
+        return params
 
 
 class SeededAgentLoopWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):
-    """verl's worker, with one agent loop object for all requests.
+    """verl's worker, with one agent loop object for all requests, and with our rollout server one message for all.
 
     verl builds an agent loop through Hydra for each response, 20 ms of Python on two cores. Ours holds no state of a
     request, so one object serves all.
     """
 
-    _loop: SeededSingleTurn | None = None
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._loop = SeededSingleTurn(
+            trainer_config=DictConfigWrap(config=self.config),
+            server_manager=self.llm_client,
+            tokenizer=self.tokenizer,
+            processor=self.processor,
+            hf_model_type=self.hf_model_type,
+            dataset_cls=self.dataset_cls,
+            data_config=DictConfigWrap(self.config.data),
+            tools=ToolListWrap(self.tools),
+        )
+        self._groups: GroupRollout | None = None
+        if GroupRollout.serves(self):
+            groups = GroupRollout(self, self._loop)
+            self._groups = groups if groups.plain else None
+
+    async def _run_prompt(
+        self, prompt: dict[str, Any], sampling_params: dict[str, Any], trajectory: dict[str, Any], trace: bool = False
+    ) -> None:
+        if self._groups is None or prompt["agent_name"] != AGENT_LOOP:
+            await super()._run_prompt(prompt, sampling_params, trajectory, trace)
+            return
+        await self._groups.run(prompt, sampling_params, validate=bool(trajectory["validate"]))
 
     async def _run_agent_loop(
         self, sampling_params: dict[str, Any], trajectory: dict[str, Any], *, agent_name: str, **kwargs: Any
@@ -73,17 +101,6 @@ class SeededAgentLoopWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):
             await super()._run_agent_loop(sampling_params, trajectory, agent_name=agent_name, **kwargs)
             return
         kwargs.pop("trace", None)
-        if self._loop is None:
-            self._loop = SeededSingleTurn(
-                trainer_config=DictConfigWrap(config=self.config),
-                server_manager=self.llm_client,
-                tokenizer=self.tokenizer,
-                processor=self.processor,
-                hf_model_type=self.hf_model_type,
-                dataset_cls=self.dataset_cls,
-                data_config=DictConfigWrap(self.config.data),
-                tools=ToolListWrap(self.tools),
-            )
         output = await self._loop.run(sampling_params, **kwargs)
         await self._agent_loop_postprocess(output, trajectory["validate"], **kwargs)
 

@@ -6,31 +6,50 @@ for this attempt only.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
+from omegaconf import DictConfig, OmegaConf, open_dict
+
 from dataflex_rl.quiet import mute_missing_engines
-from dataflex_rl.runtime.processes import die_with_parent
+from dataflex_rl.runtime.processes import STANDIN
 
 
 def main(argv: list[str]) -> int:
     """Train; the exit code is 0 if verl's loop returned."""
     signal.signal(signal.SIGTERM, _stop)
-    die_with_parent()
     mute_missing_engines()
     import ray
-    from omegaconf import OmegaConf
     from verl.trainer.main_ppo import TaskRunnerV1, run_ppo
 
-    config = OmegaConf.load(Path(argv[0]) / "config.yaml")
+    config = DictConfig(OmegaConf.load(Path(argv[0]) / "config.yaml"))
     config.merge_with_dotlist(argv[1:])
-    try:
-        run_ppo(config, task_runner_class=TaskRunnerV1)
-    finally:
-        ray.shutdown()
+    with _ray(config):
+        try:
+            run_ppo(config, task_runner_class=TaskRunnerV1)
+        finally:
+            ray.shutdown()
     return 0
+
+
+@contextmanager
+def _ray(config: DictConfig) -> Iterator[None]:
+    """Where a private instance of Ray is asked for and its workers can be forked, start it and point verl at it."""
+    standin, settings = os.environ.get(STANDIN), config.ray_kwargs.ray_init
+    if standin is None or settings.get("address") != "local":
+        yield
+        return
+    from dataflex_rl.runtime.start.instance import private_instance
+
+    with private_instance(settings, standin) as address:
+        with open_dict(config):
+            config.ray_kwargs.ray_init = {"address": address, "log_to_driver": False}
+        yield
 
 
 def _stop(signum: int, frame: FrameType | None) -> None:

@@ -34,6 +34,7 @@ class Logbook:
         self._evaluates = evaluates  # a record of one evaluation: no steps, and any model is the one to measure
         self._metrics: MetricsLog | None = None
         self._steps = 0
+        self._applied = 0  # the last step on which the policy was applied
 
     @classmethod
     def open(cls, config: DictConfig) -> Logbook:
@@ -60,12 +61,16 @@ class Logbook:
         if self._record is not None:
             update_status(self._record, phase=name)
 
+    def applied(self, step: int) -> None:
+        """Note that the policy decided on the batch of a step."""
+        self._applied = step
+
     def metrics(self, step: int, data: Mapping[str, Any]) -> None:
         """Append the line of a step. Step 0 (verl logs the untrained model's validation there) has no line."""
         if self._metrics is None or step == 0:
             return
         assert self._record is not None
-        self._metrics.append(step, data)
+        self._metrics.append(step, data, applied=self._applied == step)
         update_status(self._record, step=step)
 
     def evaluation(self, items: Sequence[Mapping[str, Any]], *, step: int) -> None:

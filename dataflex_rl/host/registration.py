@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 
-from verl.plugin.platform import platform_manager
-
-from dataflex_rl.host.cpu.platform import PlatformCPU
+from dataflex_rl.host.hook_check import check, works_with
+from dataflex_rl.host.hooks import AT_REGISTRATION, FIRST, HOOKS
 
 
 def register_platform() -> None:
     """Offer the CPU platform, and take it where verl already fell back to a platform that is not there."""
+    from verl.plugin.platform import platform_manager
+
+    from dataflex_rl.host.cpu.platform import PlatformCPU
+
     registry = platform_manager.PlatformRegistry
     if registry.get("cpu") is None:
         registry.register(platform="cpu")(PlatformCPU)
@@ -21,8 +24,15 @@ def register_platform() -> None:
 
 
 def register_all() -> None:
-    """Register platform, engines, rollout server, agent loop, trainers; the platform first: verl reads it at import."""
+    """Register platform, engines, rollout server, agent loop, trainers; the platform first: verl reads it at import.
+
+    Raises:
+        HookError: something of verl that we build on is missing or takes other parameters.
+    """
+    works = works_with(HOOKS)
+    check(FIRST, works=works)
     register_platform()
+    check(AT_REGISTRATION, works=works)
     from verl.workers.rollout.base import _ROLLOUT_REGISTRY
     from verl.workers.rollout.replica import RolloutReplica, RolloutReplicaRegistry
 

@@ -61,6 +61,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         self.book = Logbook.open(config)
         self._domain_key = str(mixer_block.get("domain_key", "domain"))
         self._skip_update = False
+        self._decided = 0  # the last step on which the policy was applied
         super().__init__(config)
 
     # ------------------------------------------------------------------ set-up
@@ -127,7 +128,8 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
         batch = super()._compute_advantage(batch, metrics)
         batch, decision = self._policy_step(batch, step=self.global_steps)
-        self._decision = decision
+        self._decision, self._decided = decision, self.global_steps
+        self.book.applied(self.global_steps)
         metrics.update(decision.metrics)
         self.book.trace(self.global_steps, decision.trace)
         self._skip_update = decision.skip_update
@@ -216,6 +218,11 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         return Path(trainer.default_local_dir) / f"global_step_{self.global_steps}"
 
     def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        if self._decided != self.global_steps:
+            raise RuntimeError(
+                f"the policy {self.policy.name!r} was not applied at step {self.global_steps}: verl trained on the "
+                "batch without calling PPOTrainer._compute_advantage"
+            )
         super()._compute_metrics(batch, metrics, *args, **kwargs)
         self.book.digest(self.global_steps, self.ledger.digest.state_dict())
 

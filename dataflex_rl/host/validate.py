@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 from hydra.errors import HydraException
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -26,9 +29,12 @@ def validate(config: DictConfig) -> list[str]:
     """
     with heard() as said:
         from dataflex_rl.feed.config import parse_mixer
+        from dataflex_rl.host.hook_check import check, works_with
+        from dataflex_rl.host.hooks import HOOKS
         from dataflex_rl.host.mix_feed import check_mixer
         from dataflex_rl.host.policy_step import host_facts
 
+        check(HOOKS, works=works_with(HOOKS))
         copy = DictConfig(plain(config))
         try:
             _check_sampling(copy)
@@ -102,3 +108,20 @@ def _check_sampling(config: DictConfig) -> None:
         )
     if config.data.train_max_samples not in (-1, None) and config.data.seed is None:
         raise ConfigError("data.train_max_samples without data.seed draws an unseeded subset; set seed")
+
+
+def main() -> int:
+    """Check the configuration on standard input (JSON); on standard output goes what verl says of it, one line each, or
+    with exit code 2 why it is refused.
+    """
+    try:
+        for line in validate(DictConfig(json.load(sys.stdin))):
+            print(line)
+    except ConfigError as error:
+        print(error)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dataflex_rl.components.registry import Spec, build, lookup, names
+from dataflex_rl.components.settings import SETTINGS
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy.checks import check_pair
 from dataflex_rl.policy.link import Link
@@ -14,7 +15,7 @@ from dataflex_rl.policy.split import canonical
 
 TOP_KEYS = ("scorer", "actuator", "chain", "warmup_step", "shadow", "trace", "weight_kl", "group_estimator")
 ACTUATOR_KEYS = ("name", "params", "normalize", "cap", "on_empty")
-ON_EMPTY = ("zero", "skip_update", "keep_all")
+_ON_EMPTY = SETTINGS["dataflex.actuator.on_empty"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,7 @@ def parse(block: Mapping[str, Any]) -> PolicyConfig:
         ConfigError: unknown key, name or parameter, wrong type, value out of range, or a pair that does not fit.
     """
     only_keys("dataflex", block, TOP_KEYS)
-    if _flag(block, "weight_kl", False):
+    if _setting(block, "weight_kl"):
         raise ConfigError(
             "dataflex.weight_kl=true cannot be honoured: verl applies rollout_is_weights to the policy loss only, not "
             "to its KL and entropy terms; set weight_kl: false"
@@ -49,18 +50,11 @@ def parse(block: Mapping[str, Any]) -> PolicyConfig:
             raise ConfigError("dataflex.chain is set, so dataflex.scorer and dataflex.actuator must be none")
         links = tuple(_chain_item(index, item) for index, item in enumerate(chain))
     else:
-        raise ConfigError(f"dataflex.chain must be null or a list of {{scorer, actuator}} pairs, got {chain!r}")
-    warmup = block.get("warmup_step", 0)
-    if not isinstance(warmup, int) or isinstance(warmup, bool) or warmup < 0:
-        raise ConfigError(f"dataflex.warmup_step must be a number of steps >= 0, got {warmup!r}")
-    estimator = block.get("group_estimator")
+        raise SETTINGS["dataflex.chain"].refusal(chain)
     return PolicyConfig(
         links=links,
         chained=chain is not None,
-        warmup_step=warmup,
-        shadow=_flag(block, "shadow", False),
-        trace=_flag(block, "trace", False),
-        group_estimator=None if estimator is None else _flag(block, "group_estimator", False),
+        **{name: _setting(block, name) for name in ("warmup_step", "shadow", "trace", "group_estimator")},
     )
 
 
@@ -110,8 +104,8 @@ def _link(scorer: Any, actuator: Any, where: str) -> Link:
         actuator=build("actuator", actuator_name, params),
         actuator_spec=spec,
         normalize=_normalize(spec, actuator.get("normalize")),
-        cap=_cap(spec, actuator.get("cap")),
-        on_empty=_choice(spec, "on_empty", actuator.get("on_empty") or "zero", ON_EMPTY),
+        cap=SETTINGS["dataflex.actuator.cap"].check(actuator.get("cap"), where=f"actuator {spec.name!r}: cap"),
+        on_empty=_choice(spec, "on_empty", actuator.get("on_empty") or _ON_EMPTY.default, _ON_EMPTY.choices),
     )
 
 
@@ -138,14 +132,6 @@ def _normalize(spec: Spec, value: object) -> str:
     return _choice(spec, "normalize", default if value is None else value, ("response", "token"))
 
 
-def _cap(spec: Spec, value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 1:
-        raise ConfigError(f"actuator {spec.name!r}: cap must be null or a largest weight >= 1, got {value!r}")
-    return float(value)
-
-
 def _choice(spec: Spec, key: str, value: object, choices: tuple[str, ...]) -> str:
     if value not in choices:
         kind = "selector" if spec.kind == "select" else "reweighter"
@@ -153,8 +139,7 @@ def _choice(spec: Spec, key: str, value: object, choices: tuple[str, ...]) -> st
     return str(value)
 
 
-def _flag(block: Mapping[str, Any], key: str, default: bool) -> bool:
-    value = block.get(key, default)
-    if not isinstance(value, bool):
-        raise ConfigError(f"dataflex.{key} must be true or false, got {value!r}")
-    return value
+def _setting(block: Mapping[str, Any], name: str) -> Any:
+    """Return a setting of the block, checked; its default where it is not there."""
+    setting = SETTINGS[f"dataflex.{name}"]
+    return setting.check(block.get(name, setting.default))

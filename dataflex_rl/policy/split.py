@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from dataflex_rl.components.registry import lookup, names
+from dataflex_rl.components.settings import block_defaults
 from dataflex_rl.errors import ConfigError, unknown
 
 logger = logging.getLogger("dataflex_rl")
@@ -26,10 +27,7 @@ ALIASES = {
 }
 ALIAS_DEFAULTS: dict[str, dict[str, Any]] = {"threshold_band": {"low": 0.0, "high": 1.0}}
 MIXERS = ("static", "reward_gap", "dump_ucb", "tscl")
-MIXER_DEFAULTS: dict[str, Any] = {
-    "name": "none", "params": {}, "scorer": None, "domains": None, "domain_key": "domain", "window": 50,
-    "warmup_step": 1, "update_step": 1, "oversample": 1.0,
-}  # fmt: skip
+MIXER_DEFAULTS: dict[str, Any] = block_defaults("dataflex.mixer")
 MECHANISMS = ("reweight", "select", "mix")
 _TOP_MIXER_KEYS = ("domains", "domain_key", "window", "update_step")
 _TOP_KEYS = (

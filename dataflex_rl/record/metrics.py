@@ -1,7 +1,8 @@
 """metrics.jsonl: one line {"step": n, "data": {key: number}} per finished step, no step lost or doubled.
 
 JSON has no NaN and no infinity: such a value is written as null, and its line says which it was under "nonfinite",
-{"actor/grad_norm": "nan"}; lines without one have no such key.
+{"actor/grad_norm": "nan"}; lines without one have no such key. A trainer with a data policy also writes "applied":
+whether the policy decided on the batch of that step.
 A line counts once its newline is on the disk. What a kill left behind it is cut off before the next line.
 """
 
@@ -29,12 +30,13 @@ class MetricsLog:
         if self._path.exists() and not _ends_whole(self._path.read_bytes()):
             cut_metrics(record, self.last_step)
 
-    def append(self, step: int, data: Mapping[str, Any]) -> None:
+    def append(self, step: int, data: Mapping[str, Any], *, applied: bool | None = None) -> None:
         """Append the line of one step; it is on the disk when this returns.
 
         Args:
             step: 1 for the first line, then one more each time.
             data: numbers (Python, numpy, or tensors of one element), bools or strings.
+            applied: whether the data policy decided on the step's batch; None where nobody says.
 
         Raises:
             RecordError: the step is not the next one, a value is none of these, or the disk refuses (the file is then
@@ -45,7 +47,7 @@ class MetricsLog:
                 f"run record: {self._path}: step {step} cannot follow step {self.last_step}; "
                 f"wanted {self.last_step + 1} (steps are neither skipped, repeated nor reordered)"
             )
-        self._append(metrics_line(step, data))
+        self._append(metrics_line(step, data, applied=applied))
         self.last_step = step
 
     def _append(self, line: str) -> None:
@@ -74,11 +76,13 @@ def _write_all(handle: int, content: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def metrics_line(step: int, data: Mapping[str, Any]) -> str:
+def metrics_line(step: int, data: Mapping[str, Any], *, applied: bool | None = None) -> str:
     """Return the line of one step, with its newline; RecordError names a key whose value is no number."""
     plain = {str(key): _scalar(str(key), value) for key, value in data.items()}
     bad = {key: value for key, value in plain.items() if isinstance(value, float) and not math.isfinite(value)}
     line: dict[str, Any] = {"step": step, "data": {key: None if key in bad else value for key, value in plain.items()}}
+    if applied is not None:
+        line["applied"] = applied
     if bad:
         line["nonfinite"] = {key: str(value) for key, value in bad.items()}
     return json.dumps(line, allow_nan=False, separators=(",", ":")) + "\n"

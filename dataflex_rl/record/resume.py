@@ -111,8 +111,9 @@ def _remove(folder: Path) -> None:
 def why_not_done(record: RunRecord, steps: int) -> str | None:
     """Return what a run of that many steps still lacks, in a few words; None if it is done.
 
-    Done: status says so, metrics.jsonl holds exactly the steps 1..steps, eval.json has both models on all benchmarks,
-    the trained one after these steps, and config.yaml and manifest.json say of what.
+    Done: status says so, metrics.jsonl holds exactly the steps 1..steps, the policy was applied at each of them,
+    eval.json has both models on all benchmarks, the trained one after these steps, and config.yaml and manifest.json
+    say of what.
 
     Raises:
         RecordError: a file is broken, or eval.json is not what the evaluated items count to.
@@ -123,6 +124,8 @@ def why_not_done(record: RunRecord, steps: int) -> str | None:
     lines = [line for line in read_metrics(record) if line["data"]]
     if len(lines) != steps:
         return f"{len(lines)} of {steps} steps have metrics"
+    if without := [line["step"] for line in lines if line.get("applied") is False]:
+        return f"the policy was not applied at step {without[0]}"
     for phase in ("untrained", "trained"):
         if not has_evaluation(record, phase):
             return f"the {phase} model is not evaluated"

@@ -1,14 +1,14 @@
 """A training run as a child process that can be ended as a whole.
 
-verl starts Ray, and Ray starts a dozen processes, some of which outlive a kill of their parent. This process becomes
-the reaper of its orphans (Linux), and everything a run starts carries the run's token in its environment: so all of it,
-and nothing else, can be found and ended.
+verl starts Ray, and Ray starts a dozen processes, some of which outlive a kill of their parent. Everything a run starts
+carries the run's token in its environment: so all of it, and nothing else, can be found and ended.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -23,7 +23,7 @@ import psutil
 
 _SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 _SET_PDEATHSIG = 1
-_QUIET = {
+QUIET = {
     "PYTHONUNBUFFERED": "1",
     "TOKENIZERS_PARALLELISM": "false",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the warning of Ray about a default it will change
@@ -33,12 +33,29 @@ _QUIET = {
 }
 _NOT_INHERITED = ("RAY_ADDRESS", "HYDRA_FULL_ERROR")
 _TOKEN = "DATAFLEX_RL_RUN_TOKEN"
+ENVIRONMENT = "environment.json"  # beside the stand-in: the variables of the server's forks
+STANDIN = "DATAFLEX_RL_PYTHON"  # the path of a worker server's stand-in for the interpreter
+MARKS = (_TOKEN, "DATAFLEX_RL_SWEEP_TOKEN")  # variables by which a run or a sweep finds its processes
+
+
+def interpreter() -> str:
+    """Return what to start Python processes of ours with: a worker server's stand-in, else this interpreter."""
+    standin = os.environ.get(STANDIN)
+    return standin if standin and os.access(standin, os.X_OK) else sys.executable
+
+
+def served_environment() -> dict[str, str]:
+    """Return the variables that a process must have for the worker server to fork it; none without a server."""
+    if interpreter() == sys.executable:
+        return {}
+    values = json.loads((Path(interpreter()).parent / ENVIRONMENT).read_text())
+    return {STANDIN: interpreter(), **values}
 
 
 def child_environment(host: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a training process: ours, what the host asks for, and no way into another Ray."""
     kept = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
-    return {**_QUIET, **kept, **{str(key): str(value) for key, value in host.items()}}
+    return {**QUIET, **kept, **{str(key): str(value) for key, value in host.items()}}
 
 
 def die_with_parent() -> None:
@@ -76,7 +93,7 @@ class TrainingProcess:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1)
         self._token = uuid.uuid4().hex
-        command = [sys.executable, "-m", "dataflex_rl.host.launch", str(record), *changes]
+        command = [interpreter(), "-m", "dataflex_rl.host.launch", str(record), *changes]
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 command,
@@ -85,6 +102,7 @@ class TrainingProcess:
                 stderr=subprocess.STDOUT,
                 env={**environment, _TOKEN: self._token},
                 start_new_session=True,
+                preexec_fn=die_with_parent,
             )
 
     @property
@@ -114,9 +132,9 @@ class TrainingProcess:
     def _members(self) -> list[psutil.Process]:
         """Return the living processes of this run."""
         members = []
-        for process in psutil.Process().children(recursive=True):
+        for process in psutil.process_iter():
             with contextlib.suppress(psutil.Error):
-                if process.environ().get(_TOKEN) == self._token:
+                if process.environ().get(_TOKEN) == self._token and process.status() != psutil.STATUS_ZOMBIE:
                     members.append(process)
         return members
 

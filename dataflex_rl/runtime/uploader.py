@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from dataflex_rl.config.wandb_copy import mode_of
+from dataflex_rl.config.wandb_mode import mode_of
 from dataflex_rl.record import RecordError, RunRecord, update_manifest
 
 _PATIENCE = 120.0  # [s] for W&B to write or send what it has

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.config.wandb_copy import mode_of
+from dataflex_rl.config.wandb_mode import mode_of
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.output import safe_output
 from dataflex_rl.record import RecordError, RunRecord, read_config, read_evaluation, read_manifest, read_metrics

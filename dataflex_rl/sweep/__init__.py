@@ -6,7 +6,7 @@
 - plan: the runs of a request, checked and priced, nothing started
 - store: the sweep's own folder, `<runs_dir>/<sweep>/.sweep/`
 - lock: one launcher per sweep, by heartbeat
-- (dataflex_rl.host.task: one attempt at one run, a child process that ends as a whole; fleet: the outer Ray cluster)
+- fleet: the outer Ray cluster, on which attempts (dataflex_rl.runtime.task) run
 - interrupt: Ctrl-C and SIGTERM, noted where something has to end in order
 - launcher: which run starts next, what becomes of one that ended
 - view: the live table, or plain lines
@@ -22,5 +22,5 @@ would silently share. It asks for the same `ray.remote` options for every job, s
 them in order with `ray.get`, so that one failed or lost job raises and the results of the others are dropped; it has no
 retry, timeout, skipping of done runs, lock, cancel or progress; and it requires boto3 and cloudpickle<3. All that a
 sweep needs would stand around it, nothing of it inside. What it would save, a few lines of `ray.remote`, is in
-`dataflex_rl.host.fleet`.
+`dataflex_rl.sweep.fleet`.
 """

@@ -13,6 +13,7 @@ from typing import Any
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import check_writable
+from dataflex_rl.runtime.start.owner import serving
 from dataflex_rl.sweep.audit import Audit, audit
 from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.interrupt import Interrupt
@@ -59,13 +60,13 @@ def launch(
         ConfigError: another launcher is at work, a record of another configuration, runs that fit nowhere.
         KeyboardInterrupt: interrupted before the first run began.
     """
-    from dataflex_rl.host.fleet import Fleet, end_children
+    from dataflex_rl.sweep.fleet import Fleet, end_children
     from dataflex_rl.sweep.launcher import Launcher
 
     check_writable(sweep.folder.parent)
     store = Store(sweep.folder).create()
     view = view or View()
-    with held(store.lock) as lock:
+    with serving(_cpu_environment(sweep)), held(store.lock) as lock:
         store.cancel.unlink(missing_ok=True)
         if lock.recovered:
             view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
@@ -93,6 +94,12 @@ def launch(
             finally:
                 fleet.close()
         return code if code == 130 else max(code, show_audit(store, view))
+
+
+def _cpu_environment(sweep: Sweep) -> dict[str, str] | None:
+    """Return what the sweep's runs on this machine's CPU ask of their environment; None if there are none."""
+    hosts = [config.host for config in sweep.configs.values() if config.host.name == "cpu"]
+    return {str(key): str(value) for key, value in hosts[0].env.items()} if hosts else None
 
 
 def check_records(sweep: Sweep) -> None:

@@ -2,7 +2,7 @@
 
 Runs start in the order of the plan, seed by seed over the methods, so that pairs are complete early. A run that fails
 is tried again after a wait; one whose configuration is refused is not; one whose machine vanished, or whose record
-another process still holds, is, without counting as a failure. Nothing here knows Ray: see `dataflex_rl.host.fleet`.
+another process still holds, is, without counting as a failure. Nothing here knows Ray: see `dataflex_rl.sweep.fleet`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.host.fleet import Machines
-from dataflex_rl.host.task import BUSY, DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
 from dataflex_rl.record import Status
+from dataflex_rl.runtime.processes import served_environment
+from dataflex_rl.runtime.task import BUSY, DONE, INTERRUPTED, REFUSED, Job, Outcome, passed_on
+from dataflex_rl.sweep.fleet import Machines
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.lock import Lock
 from dataflex_rl.sweep.options import Knobs
@@ -53,7 +54,8 @@ class Launcher:
         check: Callable[[Run], str | None] = lacking,
     ) -> None:
         self._sweep, self._store, self._machines, self._knobs, self._view = sweep, store, machines, knobs, view
-        self._environment, self._command, self._check = passed_on(environment), command, check
+        self._environment = {**passed_on(environment), **served_environment()}
+        self._command, self._check = command, check
         self._plain = [{"method": r.method, "seed": r.seed, "run_dir": r.run_dir, "steps": r.steps} for r in sweep.runs]
         before = store.read_fates()
         self._fates = {r.run_dir: self._start(r, before.get(r.run_dir, Fate())) for r in sweep.runs}

@@ -11,6 +11,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from dataflex_rl.config.compose import compose_and
 from dataflex_rl.config.naming import check_name
 from dataflex_rl.config.plan import Plan, settle
 from dataflex_rl.config.regime import regime_name
@@ -175,8 +176,6 @@ def latest(arguments: Sequence[str]) -> list[str]:
 
 def _compose(arguments: list[str], sweep: SweepFile, knobs: Knobs) -> tuple[Run, DictConfig, list[str]]:
     """Compose, settle and check one variant and method at the first seed; with what its checks warn of."""
-    from dataflex_rl.run import compose_and
-
     named = [*(a for a in arguments if not a.startswith("sweep=")), f"sweep={check_name('sweep', sweep.name)}"]
     kept: list[tuple[Run, DictConfig, list[str]]] = []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -24,6 +23,7 @@ from dataflex_rl.record import (
 from dataflex_rl.record.claim import holder_alive
 from dataflex_rl.runtime.attempt import VOLATILE
 from dataflex_rl.runtime.console import domain_scores
+from dataflex_rl.runtime.processes import interpreter
 from dataflex_rl.sweep.overview import fate_now
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.store import Fate
@@ -33,7 +33,7 @@ _IDENTITY = ("method", "seed", "model", "task", "regime", "steps", "host", "scor
 
 def run_command(run: Run) -> list[str]:
     """Return the command of a run."""
-    return [sys.executable, "-m", "dataflex_rl.run", *run.arguments]
+    return [interpreter(), "-m", "dataflex_rl.run", *run.arguments]
 
 
 def lacking(run: Run) -> str | None:

@@ -102,7 +102,7 @@ def _costs(plan: Mapping[str, Any]) -> list[str]:
 
 
 def _slots_at(sweep: Sweep, knobs: Knobs) -> int:
-    from dataflex_rl.host.fleet import Fleet
+    from dataflex_rl.sweep.fleet import Fleet
 
     fleet = Fleet(knobs.address)
     try:

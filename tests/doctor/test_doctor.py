@@ -8,7 +8,7 @@ import sys
 import pytest
 from packaging.requirements import Requirement
 
-from dataflex_rl.commands import doctor, doctor_probes
+from dataflex_rl.commands import doctor
 from dataflex_rl.commands.doctor import Check
 
 
@@ -28,6 +28,7 @@ def test_a_sound_environment_by_json(tmp_path):
         "disk for the cache of datasets", "temporary folder", "memory", "accelerators", "verl interface",
         "plugin in the driver", "plugin in a Ray worker",
     ]  # fmt: skip
+    assert checks["verl interface"]["detail"].endswith(" hooks checked, all fit")
     assert checks["plugin in a Ray worker"]["detail"] == "dataflex_sync, dataflex_mix_sync registered"
     assert not (tmp_path / "runs").exists()
 
@@ -97,12 +98,23 @@ def test_a_folder_that_cannot_be_written_is_named():
     assert check.line().endswith("-> choose another with runs_dir=...")
 
 
-def test_missing_names_of_an_interface():
-    names = ("json:loads", "json:nothing", "no_such_module:x")
-    assert list(doctor_probes._missing(names)) == [
-        "json.nothing (module 'json' has no attribute 'nothing')",
-        "no_such_module.x (No module named 'no_such_module')",
-    ]
+def test_hooks_that_do_not_fit_are_counted_and_the_first_are_named():
+    answer = {"table": [["verl.a.b", "called", "", "x", "1 to 2"]] * 9, "misfits": ["a.b is missing"] * 4}
+    answer |= {"trainers": [], "status": "dataflex_rl works with verl 0.9.1, found 0.9.5: a.b is missing"}
+    check, registered = doctor.check_driver(answer)
+    named = "; ".join(["a.b is missing"] * 3)
+    assert check.line().startswith(f"FAIL  verl interface: 4 of 9 hooks do not fit: {named}; and 1 more -> pip install")
+    assert "not registered: dataflex_rl works with verl 0.9.1, found 0.9.5" in registered.line()
+
+
+def test_the_table_of_hooks(capsys):
+    row = ["verl.a.b", "overridden", "x, y", "for z", "0.9.0 to 0.9.1"]
+    assert doctor.print_hooks({"table": [row], "misfits": []}) == 0
+    assert doctor.print_hooks({"table": [row], "misfits": ["verl.a.b is missing (overridden: for z)"]}) == 1
+    line = "verl.a.b(x, y): overridden; for z; 0.9.0 to 0.9.1\n"
+    assert capsys.readouterr().out == (
+        f"{line}1 hooks, 0 do not fit\n{line}1 hooks, 1 do not fit\nverl.a.b is missing (overridden: for z)\n"
+    )
 
 
 def test_the_plugins_own_reason_is_passed_on():

@@ -32,6 +32,7 @@ def test_a_run_leaves_a_whole_record(uniform: Finished) -> None:
     assert uniform.code == 0, uniform.out
     assert "nothing chosen: training method=uniform model=tiny task=toy3; --help lists choices\n" in uniform.out
     assert [line["step"] for line in uniform.lines] == list(range(1, STEPS + 1))
+    assert all(line["applied"] for line in uniform.lines)
     status = uniform.json("status.json")
     assert (status["state"], status["attempts"], status["step"]) == ("done", 1, STEPS)
     evaluation = uniform.json("eval.json")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dataflex_rl.commands.plot_mix import domains, draw, main, series, thinned
+from analysis.plots.mixer import domains, draw, main, series, thinned
 
 LINES: list[dict[str, Any]] = [
     {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dataflex_rl.commands.demo import main
+from dataflex_rl.demo import main
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["seed=1", "--help"]])

@@ -196,6 +196,19 @@ def test_done_is_validated_step_by_step(tmp_path):
     assert why_not_done(record, 2) == "status is interrupted"
 
 
+def test_a_step_that_the_policy_missed_is_not_done(tmp_path):
+    """As a later verl would leave it, that no longer calls what the policy hangs on."""
+    record = RunRecord(tmp_path)
+    update_status(record, state="done")
+    log = MetricsLog(record)
+    log.append(1, {"a": 1}, applied=True)
+    log.append(2, {"a": 1}, applied=False)
+    log.append(3, {"a": 1}, applied=True)
+    assert [line["applied"] for line in read_metrics(record)] == [True, False, True]
+    assert why_not_done(record, 3) == "the policy was not applied at step 2"
+    assert why_not_done(record, 2) == "3 of 2 steps have metrics"
+
+
 def test_a_broken_record_is_an_error_not_undone(tmp_path):
     record = RunRecord(tmp_path)
     write_json(record.status, {"state": "done"})

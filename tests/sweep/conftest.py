@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dataflex_rl.host.fleet import Fleet
+from dataflex_rl.sweep.fleet import Fleet
 
 
 @pytest.fixture(scope="module")

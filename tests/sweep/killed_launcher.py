@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from dataflex_rl.host import fleet
+from dataflex_rl.sweep import fleet
 from dataflex_rl.sweep.commands import launch
 from dataflex_rl.sweep.interrupt import interruptible
 from dataflex_rl.sweep.options import Knobs

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from dataflex_rl.host.fleet import Fleet
+from dataflex_rl.sweep.fleet import Fleet
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.launcher import Launcher
 from dataflex_rl.sweep.lock import held

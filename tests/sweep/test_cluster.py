@@ -14,9 +14,9 @@ import pytest
 from ray.cluster_utils import Cluster
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.fleet import Fleet
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.commands import check_capacity
+from dataflex_rl.sweep.fleet import Fleet
 from dataflex_rl.sweep.options import Knobs
 from tests.sweep.stubs import done_file, journal, launch, sweep
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 import ray
 
-from dataflex_rl.host.fleet import Fleet
-from dataflex_rl.host.task import Job
+from dataflex_rl.runtime.task import Job
+from dataflex_rl.sweep.fleet import Fleet
 
 NAMES = ("one", "two")
 SIZE = '{"num_cpus": 1, "include_dashboard": false, "object_store_memory": 83886080}'

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.fleet import Fleet
 from dataflex_rl.sweep.commands import check_capacity
+from dataflex_rl.sweep.fleet import Fleet
 from dataflex_rl.sweep.options import Knobs
 from dataflex_rl.sweep.plan import Run
 from tests.sweep.stubs import attempts, done_file, journal, launch, starts, sweep

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from omegaconf import DictConfig
 
+from dataflex_rl.config.compose import compose_and
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import settle
 from dataflex_rl.record import RunRecord, config_diff, config_hash, write_config
-from dataflex_rl.run import compose_and
 from dataflex_rl.runtime.attempt import VOLATILE
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.audit import METHOD_KEYS

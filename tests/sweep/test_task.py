@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from dataflex_rl.host.task import Job, child_environment, execute, passed_on
+from dataflex_rl.runtime.task import Job, child_environment, execute, passed_on
 
 FAMILY = """
 import subprocess, sys, time

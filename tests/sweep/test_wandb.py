@@ -14,10 +14,11 @@ from wandb.proto import wandb_internal_pb2
 
 from analysis.load import load
 from analysis.load.wandb_offline import log_records
+from dataflex_rl.config.wandb_mode import mode_of
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import MetricsLog, RunRecord, cut_metrics, read_manifest
 from dataflex_rl.runtime.uploader import Mirror
-from dataflex_rl.runtime.wandb_log import identity, main, mode_of, run_id, steps_from, summary_of
+from dataflex_rl.runtime.wandb_log import identity, main, run_id, steps_from, summary_of
 from tests.sweep.records import finished
 from tests.sweep.wandb_server import service
 

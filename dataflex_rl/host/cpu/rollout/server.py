@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -87,6 +90,30 @@ class RolloutServer:
             stop_reason="aborted" if done.stop_reason == "aborted" else "completed",
             extra_fields={"global_steps": step, "finish": done.stop_reason},
         )
+
+    async def generate_groups(
+        self, asked: Sequence[tuple[list[int], list[dict[str, Any]]]]
+    ) -> list[list[dict[str, Any]]]:
+        """Decode all responses of several prompts: for each its token ids and the parameters of each response."""
+        step = self.global_steps
+        requests = [
+            request_of(f"{i}-{j}", ids, params, limit=self.limit, stop_ids=self.stop_ids)
+            for i, (ids, each) in enumerate(asked)
+            for j, params in enumerate(each)
+        ]
+        done = iter(await asyncio.gather(*(self.engine.generate(request) for request in requests)))
+        return [
+            [
+                {
+                    "token_ids": one.token_ids,
+                    "log_probs": one.log_probs,
+                    "finish": one.stop_reason,
+                    "global_steps": step,
+                }
+                for one in itertools.islice(done, len(each))
+            ]
+            for _, each in asked
+        ]
 
     async def load_weights(self, weights: list[tuple[str, torch.Tensor]], global_steps: int | None) -> None:
         """Take the weights of a training step, once no response of the old ones is under way."""

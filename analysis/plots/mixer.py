@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dataflex_rl.errors import ConfigError
-from dataflex_rl.output import safe_output
+from analysis.errors import AnalysisError, guarded
+from analysis.plots.style import colours, figure, png, standalone_svg
 from dataflex_rl.record import RecordError, RunRecord, read_manifest, read_metrics
 
 if TYPE_CHECKING:
@@ -27,21 +27,24 @@ _POINTS = 60  # most realised points per domain: beyond, each is the mean of a s
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Draw one run; exit code 2 where it has nothing to draw."""
-    safe_output()
     parser = argparse.ArgumentParser(prog="dataflex-rl plot-mix", description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("run", type=Path, help="folder of a run record, .../<method>/seed_<k>")
     parser.add_argument("--out", type=Path, help="folder of the picture (default: the record)")
     arguments = parser.parse_args(argv)
+    return guarded(lambda: _draw(arguments.run, arguments.out or arguments.run))
+
+
+def _draw(run: Path, folder: Path) -> int:
+    """Draw a run into a folder and print the paths; AnalysisError where that cannot be."""
     try:
-        record = RunRecord(arguments.run)
+        record = RunRecord(run)
         lines = read_lines(record)
         manifest = read_manifest(record) or {}
         made = draw(lines, f"{manifest.get('mixer', 'mixer')}, seed {manifest.get('seed', '?')}")
-        for path in write(made, arguments.out or arguments.run):
+        for path in write(made, folder):
             print(path)
-    except (ConfigError, RecordError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    except (RecordError, OSError) as error:
+        raise AnalysisError(str(error)) from error
     return 0
 
 
@@ -49,15 +52,15 @@ def read_lines(record: RunRecord) -> list[dict[str, Any]]:
     """Return the metrics lines of a run with a mixer.
 
     Raises:
-        ConfigError: no such record, no finished step, or a run without a mixer.
+        AnalysisError: no such record, no finished step, or a run without a mixer.
     """
     if not record.path.is_dir():
-        raise ConfigError(f"{record.path}: no such run record; wanted a folder .../<method>/seed_<k>")
+        raise AnalysisError(f"{record.path}: no such run record; wanted a folder .../<method>/seed_<k>")
     lines = read_metrics(record)
     if not lines:
-        raise ConfigError(f"{record.path}: no finished step in metrics.jsonl")
+        raise AnalysisError(f"{record.path}: no finished step in metrics.jsonl")
     if not domains(lines):
-        raise ConfigError(f"{record.path}: its metrics have no {TARGET}<domain>; wanted a run with a mixer")
+        raise AnalysisError(f"{record.path}: its metrics have no {TARGET}<domain>; wanted a run with a mixer")
     return lines
 
 
@@ -81,8 +84,6 @@ def thinned(steps: Sequence[int], values: Sequence[float], most: int) -> tuple[l
 
 def draw(lines: Sequence[Mapping[str, Any]], title: str) -> Figure:
     """Draw shares and statistic of the lines of a run with a mixer."""
-    from analysis.plots.style import colours, figure
-
     names = domains(lines)
     colour = colours(names)
     made, (shares, statistic) = figure(8.4, 3.4, columns=2)
@@ -102,8 +103,6 @@ def draw(lines: Sequence[Mapping[str, Any]], title: str) -> Figure:
 
 def write(made: Figure, folder: Path) -> list[Path]:
     """Write mix.png and mix.svg into a folder, creating it, and return their paths."""
-    from analysis.plots.style import png, standalone_svg
-
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / "mix.png", folder / "mix.svg"]
     paths[0].write_bytes(png(made))

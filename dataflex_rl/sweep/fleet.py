@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from typing import Any, Protocol
@@ -15,8 +16,9 @@ from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
 from dataflex_rl import quiet
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.task import FAILED, INTERRUPTED, Job, Outcome, execute
+from dataflex_rl.runtime.processes import interpreter
 from dataflex_rl.runtime.scratch import scratch_folder
+from dataflex_rl.runtime.task import FAILED, INTERRUPTED, Job, Outcome, execute
 
 _LISTENS = 10.0  # [s] in which a cluster must accept a connection
 _OBJECTS = 100 * 1024**2  # [bytes] a local instance holds outcomes only
@@ -46,14 +48,17 @@ class Fleet:
     """
 
     def __init__(self, address: str | None, *, cpus: float = 1) -> None:
-        self._temporary = ExitStack()
+        self._instance = ExitStack()
         if address is None:
-            folder = self._temporary.enter_context(scratch_folder())["RAY_TMPDIR"]
+            folder = self._instance.enter_context(scratch_folder())["RAY_TMPDIR"]
             count = max(os.cpu_count() or 1, math.ceil(cpus))
-            ray.init(
-                address="local", num_cpus=count, include_dashboard=False, object_store_memory=_OBJECTS,
-                _temp_dir=f"{folder}/ray", **quiet.RAY,
-            )  # fmt: skip
+            settings = {"num_cpus": count, "object_store_memory": _OBJECTS, "_temp_dir": f"{folder}/ray"}
+            if interpreter() == sys.executable:
+                ray.init(address="local", include_dashboard=False, **settings, **quiet.RAY)
+            else:
+                from dataflex_rl.runtime.start.instance import private_instance
+
+                ray.init(address=self._instance.enter_context(private_instance(settings, interpreter())), **quiet.RAY)
         else:
             _check_reachable(address)
             try:
@@ -90,7 +95,7 @@ class Fleet:
     def close(self) -> None:
         """Leave the cluster; a local instance ends."""
         ray.shutdown()
-        self._temporary.close()
+        self._instance.close()
 
 
 def _check_reachable(address: str) -> None:

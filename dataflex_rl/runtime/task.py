@@ -13,6 +13,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -81,7 +82,7 @@ def execute(job: Job) -> Outcome:
             with log.open("ab") as output:
                 since = output.tell()
                 process = subprocess.Popen(
-                    list(job.command),
+                    _here(job.command),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -99,6 +100,11 @@ def execute(job: Job) -> Outcome:
         with _uninterrupted():
             _end_rest(token)
         return outcome(INTERRUPTED, "interrupted")
+
+
+def _here(command: Sequence[str]) -> list[str]:
+    """Return a command with an interpreter of this machine: the launcher's stand-in is on the launcher's alone."""
+    return [command[0] if os.access(command[0], os.X_OK) else sys.executable, *command[1:]]
 
 
 def child_environment(environment: Mapping[str, str], job: Job, temporary: str) -> dict[str, str]:

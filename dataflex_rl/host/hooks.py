@@ -1,0 +1,289 @@
+"""Every name of verl, TransferQueue and Ray's internals that this package extends, overrides, calls or reads.
+
+A private name may go or change its parameters in any release of verl; this table says on which ones we rely, and what
+for. `hook_check` holds it against the installed libraries before anything is registered. Public names of Ray are left
+out: Ray keeps those stable.
+
+Columns: names; how we use them; parameters (of what is overridden all, in order; of what is called those that we pass);
+what for; and, where it is not `SEEN`, the first version with it.
+"""
+
+from __future__ import annotations
+
+from dataflex_rl.host.hook_check import Hook, rows
+
+SEEN = {
+    "verl": ("0.9.0", "0.9.1"),
+    "transfer_queue": ("0.1.10", "0.1.11"),
+    "ray": ("2.60.0", "2.60.0"),
+}  # first and last version looked at
+
+
+def _of(owner: str, *lines: str) -> tuple[Hook, ...]:
+    return rows(owner, lines, SEEN[owner.partition(":")[0].partition(".")[0]])
+
+
+_TRAINER = "verl.trainer.ppo.v1.trainer_base"
+_LOOP = "verl.experimental.agent_loop"
+_PLATFORM = (
+    *_of(
+        "verl.plugin.platform.platform_manager",
+        "PlatformRegistry | called | | the CPU is registered as a platform",
+        "_current_platform | value | | verl may have chosen a platform that is not there",
+        "set_platform | called | platform | that choice is replaced",
+    ),
+    *_of(
+        "verl.plugin.platform.platform_manager:PlatformRegistry",
+        "get | called | name | a second registration is an error",
+        "register | called | platform | the CPU is registered as a platform",
+    ),
+    *_of("verl.plugin.platform.platform_base", "PlatformBase | extended | | the CPU as a platform"),
+    *_of(
+        "verl.plugin.platform.platform_base:PlatformBase",
+        "device_name vendor_name device_module current_device device_count | implemented | | one CPU",
+        "is_available | implemented | | there is always a CPU",
+        "is_platform_available | implemented | use_smi_check | verl asks each platform",
+        "set_device synchronize | implemented | device_index | nothing to do",
+        "manual_seed manual_seed_all | implemented | seed | seeds torch",
+        "set_allocator_settings | implemented | settings | nothing to do",
+        "get_device_capability | implemented | device_index | none",
+        "communication_backend_name | implemented | | gloo",
+        "nvtx_range | implemented | msg | nothing to do",
+        "empty_cache profiler_start profiler_stop cudart | implemented | | nothing to do",
+        "ray_resource_name visible_devices_envvar ray_noset_envvars | implemented | | how Ray counts devices",
+        "is_ipc_supported | implemented | | no: tensors go through the object store",
+    ),
+)
+_TRAINING = (
+    *_of(
+        _TRAINER,
+        "TRAINER_REGISTRY | value | | is a trainer known?",
+        "register_trainer | called | name | our trainers are registered",
+        "PPOTrainer | extended | | stands for a trainer that could not load",
+    ),
+    *_of(
+        f"{_TRAINER}:PPOTrainer",
+        "__init__ | overridden | config | policy and feed are mounted before verl builds anything",
+        "_init_resource_pool_mgr | overridden | | workers that start gloo on a CPU",
+        "_build_replay_buffer | overridden | | batches in a fixed order",
+        "_init_dataloader | overridden | | domains and digest of the training data",
+        "_fetch_one_gen_batch | overridden | | prompts get uids that repeat",
+        "_next_train_batch | overridden | num_prompts | a mixer draws the prompts of a step",
+        "_compute_advantage | overridden | batch metrics | the policy weighs the batch after the advantages",
+        "_update_actor | overridden | batch metrics | an empty batch is not stepped on",
+        "_compute_metrics | overridden | batch metrics timing_raw global_steps epoch | end of a step: was the policy"
+        " applied?",
+        "on_validate_begin on_validate_end | overridden | | items of a validation go into the record",
+        "_validate | overridden | | rates of unread and cut answers",
+        "_save_checkpoint | overridden | | our state is saved with verl's",
+        "_load_checkpoint | overridden | | and restored with it",
+        "on_step_end on_sample_end | implemented | | never reached in a trainer that could not load",
+        "_add_prompts_to_generate | called | num_prompts | the replay buffer asks for prompts in place of failed ones",
+        "trainer_mode | value | | verl takes every mode but sync for an asynchronous one",
+        "logger | value | | the record is written before verl's own backends",
+        "config | value | | the run's configuration",
+        "global_steps total_training_steps | value | | the step under way and the last",
+        "train_dataset val_dataset | value | | columns and rows of the data",
+        "replay_buffer | value | | surplus of the step",
+        "role_worker_mapping | value | | worker classes by role",
+    ),
+    *_of("verl.trainer.ppo.v1.trainer_sync", "PPOTrainerSync | extended | | the trainer that ours add to"),
+    *_of("verl.trainer.ppo.v1.replay_buffer", "ReplayBuffer | extended | | batches in a fixed order"),
+    *_of(
+        "verl.trainer.ppo.v1.replay_buffer:ReplayBuffer",
+        "__init__ | overridden | trainer_mode trainer_config max_off_policy_threshold max_off_policy_strategy"
+        " sampler_kwargs poll_interval refill_fn filter_groups_metric train_batch_size gen_batch_size"
+        " max_inflight_gen_batches sync_refill_failed_groups | settings of our own",
+        "_wait_for_next_poll | overridden | partition_id last_debug_time | failed rollouts are errors",
+        "_select_prompt_uids | overridden | partition_id sampleable_keys batch_size | order of the prompts",
+        "_materialize_batch | overridden | partition_id selected_prompt_uids partition_snapshot | order of the rows",
+        "_sampleable_terminal_keys | overridden | partition_id eviction_reasons | a mixer waits for all groups",
+        "_clear_groups | called | partition_id uids | surplus groups are dropped",
+        "poll_interval | value | | verl's 2 s are most of a small step",
+        "pending_keys running_keys failure_keys | value | | prompts that wait, are generated, have failed",
+        "partitions | value | | trajectories by partition",
+        "prompt_global_steps | value | | step at which a prompt was drawn",
+    ),
+    *_of(
+        "verl.trainer.ppo.utils",
+        "Role | value | | keys of the worker mapping",
+        "create_rl_sampler | called | data_config dataset | order of a pass over the data",
+        "need_critic need_reference_policy | called | config | arguments of verl's own checks",
+    ),
+    *_of(
+        "verl.trainer.ppo.core_algos",
+        "ADV_ESTIMATOR_REGISTRY AdvantageEstimator | value | | is an estimator known?",
+    ),
+    *_of(
+        "verl.utils.tensordict_utils",
+        "assign_non_tensor_stack | called | tensor_dict key val | uids of a batch",
+        "assign_non_tensor_data | called | tensor_dict key val | step of a batch",
+        "get_tensordict | called | tensor_dict | a batch of rows",
+    ),
+    *_of("verl.utils.dataset.rl_dataset", "collate_fn | called | data_list | a batch of rows"),
+    *_of("verl.utils.device", "get_device_name | called | | is the platform the CPU?"),
+    *_of(
+        "verl.utils.config",
+        "omega_conf_to_dataclass | called | config dataclass_type | verl's typed configuration",
+        "validate_config | called | config use_reference_policy use_critic | verl's own checks, before Ray starts",
+    ),
+)
+_ROLLOUT = (
+    *_of(
+        f"{_LOOP}.agent_loop",
+        "register | called | agent_name | the seeded agent loop",
+        "AgentLoopOutput AgentLoopMetrics | value | | result of an agent loop",
+        "DictConfigWrap | called | config | arguments of an agent loop",
+        "ToolListWrap | called | tools | arguments of an agent loop",
+    ),
+    *_of(
+        f"{_LOOP}.agent_loop:AgentLoopBase",
+        "__init__ | called | trainer_config server_manager tokenizer processor dataset_cls data_config"
+        " hf_model_type | one agent loop object for all requests | 0.9.1",
+        "config | value | | the run's seed",
+        "rollout_config | value | | limits and the rollout server's name",
+        "continuous_token_builder | value | | renders prompts and joins responses",
+        "_cap_text_prompt_length | called | prompt_ids | prompts are cut as verl cuts them",
+    ),
+    *_of(
+        "verl.utils.tokenizer.continuous_token:ContinuousTokenBuilder",
+        "build_initial_tokens | called | messages | a prompt's tokens",
+        "merge_assistant_tokens | called | runtime_token_ids assistant_token_ids | prompt and response",
+        "align_response_metadata | called | merge_result response_mask response_logprobs assistant_logprobs"
+        " | mask and log-probs of a response",
+    ),
+    *_of(
+        f"{_LOOP.replace('agent_loop', 'reward_loop')}.reward_manager.naive",
+        "NaiveRewardManager | value | | a verifier that can be called where the responses are",
+    ),
+    *_of(
+        f"{_LOOP.replace('agent_loop', 'reward_loop')}.reward_manager.naive:NaiveRewardManager",
+        "compute_score is_async_reward_score tokenizer | value | | grades a response",
+    ),
+    *_of("verl.trainer.ppo.reward", "load_reward_manager | called | config tokenizer | the run's verifier"),
+    *_of("verl.utils.tensordict_utils", "list_of_dict_to_tensordict | called | list_of_dicts | rows of the queue"),
+    *_of(
+        "verl.workers.rollout.llm_server:LLMServerClient",
+        "_acquire_server | called | request_id | the server of a message",
+        "_release_server | called | server_id request_id | the balancer counts messages",
+    ),
+    *_of(f"{_LOOP}.single_turn_agent_loop", "SingleTurnAgentLoop | extended | | requests with a seed"),
+    *_of(
+        f"{_LOOP}.single_turn_agent_loop:SingleTurnAgentLoop",
+        "run | overridden | sampling_params priority | each request gets its seed",
+    ),
+    *_of(
+        "verl.trainer.ppo.v1.agent_loop_tq",
+        "AgentLoopWorkerTQ | extended | | one agent loop object for all requests",
+        "AgentLoopManagerTQ | extended | | our workers",
+        "apply_greedy_sampling_params | called | params | a response without sampling",
+    ),
+    *_of(
+        "verl.trainer.ppo.v1.agent_loop_tq:AgentLoopWorkerTQ",
+        "__ray_metadata__ | value | | the class behind the Ray actor",
+        "__init__ | overridden | | one agent loop object for all requests",
+        "_run_prompt | overridden | prompt sampling_params trajectory trace | all prompts of a call together",
+        "distillation_enabled reward_loop_worker_handles | value | | may responses be graded here?",
+        "_run_agent_loop | overridden | sampling_params trajectory agent_name trace | one agent loop object",
+        "_agent_loop_postprocess | called | output validate | a response goes into the queue",
+        "config llm_client tokenizer processor dataset_cls tools | value | | arguments of an agent loop",
+        "hf_model_type | value | | argument of an agent loop | 0.9.1",
+    ),
+    *_of(
+        "verl.trainer.ppo.v1.agent_loop_tq:AgentLoopManagerTQ",
+        "__init__ | overridden | | our workers",
+        "agent_loop_workers_class | value | | our workers",
+    ),
+    *_of(
+        "verl.workers.rollout.base",
+        "BaseRollout | extended | | weights to our rollout server",
+        "_ROLLOUT_REGISTRY | value | | our rollout server's adapter",
+    ),
+    *_of(
+        "verl.workers.rollout.base:BaseRollout",
+        "__init__ | overridden | config model_config device_mesh | rank of its server",
+        "resume | implemented | tags | the server serves again",
+        "release | implemented | | the server holds requests",
+        "update_weights | implemented | weights wire_format | weights in one message",
+    ),
+    *_of(
+        "verl.workers.rollout.replica",
+        "RolloutReplica | extended | | our rollout server",
+        "RolloutReplicaRegistry | called | | our rollout server",
+        "TokenOutput | called | token_ids log_probs stop_reason extra_fields | one response",
+    ),
+    *_of("verl.workers.rollout.replica:RolloutReplicaRegistry", "register | called | name loader | our rollout server"),
+    *_of(
+        "verl.workers.rollout.replica:RolloutReplica",
+        "__init__ | overridden | replica_rank config model_config gpus_per_node is_reward_model is_teacher_model"
+        " name_suffix | refuses parallel decoding",
+        "launch_servers | implemented | | starts the server",
+        "config | value | | rollout settings",
+        "model_config | value | | model of the server",
+        "replica_rank name_suffix | value | | name of the server",
+        "max_concurrency | value | | requests at once",
+        "world_size | value | | one device per replica",
+        "workers | value | | the node to start on",
+        "servers | value | | what verl calls to wake and to sleep",
+        "_server_handle _server_address | value | | where verl sends requests",
+    ),
+    *_of(
+        "verl.workers.config",
+        "HFModelConfig RolloutConfig | value | | model, tokenizer and rollout settings",
+    ),
+)
+_WORKERS = (
+    *_of("verl.workers.engine", "EngineRegistry | called | | verl's engines are offered on a CPU"),
+    *_of("verl.workers.engine:EngineRegistry", "register | called | model_type backend device | the same"),
+    *_of(
+        "verl.workers.engine.fsdp.transformer_impl",
+        "FSDPEngineWithLMHead | value | | the actor's engine",
+        "FSDPEngineWithValueHead | extended | | the critic's engine without flash attention",
+    ),
+    *_of(
+        "verl.workers.engine.fsdp.transformer_impl:FSDPEngineWithValueHead",
+        "_build_module | overridden | | the critic's module without flash attention",
+        "model_config engine_config | value | | the critic's model and seed",
+    ),
+    *_of("verl.workers.engine_workers", "ActorRolloutRefWorker TrainingWorker | extended | | gloo on a CPU"),
+    *_of(
+        "verl.workers.engine_workers:ActorRolloutRefWorker",
+        "__init__ | overridden | config role distillation_config | gloo comes before verl's process group",
+    ),
+    *_of("verl.workers.engine_workers:TrainingWorker", "__init__ | overridden | config | the same for the critic"),
+)
+_QUEUE = (
+    *_of(
+        "transfer_queue",
+        "KVBatchMeta | value | | a batch's keys",
+        "kv_batch_get | called | keys partition_id select_fields | signals and items",
+        "kv_batch_put | called | keys partition_id fields | weights",
+        "async_kv_batch_put | called | keys partition_id fields tags | responses and the states of prompts",
+    ),
+    *_of(
+        "transfer_queue:KVBatchMeta",
+        "reorder | called | indexes | order of the rows",
+        "keys tags partition_id | value | | rows of a batch",
+    ),
+)
+_ENTRY = _of(
+    "verl.trainer.main_ppo",
+    "run_ppo | called | config task_runner_class | starts a training",
+    "TaskRunnerV1 | value | | the v1 trainer",
+)
+FIRST = _PLATFORM  # checked before the platform is registered, which verl reads when the rest is imported
+AT_REGISTRATION = (*_TRAINING, *_ROLLOUT, *_WORKERS, *_QUEUE)
+_INSTANCE = (
+    *_of("ray._private.authentication.authentication_token_setup",
+         "enable_token_auth_by_default ensure_token_if_auth_enabled | value | | as ray.init does first"),
+    *_of("ray._private.parameter", "RayParams | value | | settings of a private instance"),
+    *_of("ray._private.node", "Node | extended | | a private instance without what watches and shows"),
+    *_of("ray._private.node:Node",
+         "start_api_server start_monitor start_log_monitor start_raylet | value | | processes left out or changed",
+         "_webui_url _session_dir _node_id | value | | what the processes left out would set or need"),
+    *_of("ray._raylet",
+         "DASHBOARD_AGENT_LISTEN_PORT_NAME METRICS_AGENT_PORT_NAME METRICS_EXPORT_PORT_NAME persist_port | value | |"
+         " ports that are not in use"),
+)  # fmt: skip
+AT_START = (*_ENTRY, *_INSTANCE)  # verl's entry point itself may be what loads the plugin
+HOOKS = (*FIRST, *AT_REGISTRATION, *AT_START)
