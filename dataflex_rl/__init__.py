@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dataflex_rl.api import PolicyResult, apply_policy
     from dataflex_rl.feed.replay import replay_mixer
+    from dataflex_rl.feed.replay_prompts import replay_prompts
 
 __version__ = "0.1.0"
-__all__ = ["PolicyResult", "__version__", "apply_policy", "replay_mixer"]
+__all__ = ["PolicyResult", "__version__", "apply_policy", "replay_mixer", "replay_prompts"]
 
 # public name -> the module that has it, imported on first use: importing the package must stay cheap
 _LAZY = {
     "apply_policy": "dataflex_rl.api",
     "PolicyResult": "dataflex_rl.api",
     "replay_mixer": "dataflex_rl.feed.replay",
+    "replay_prompts": "dataflex_rl.feed.replay_prompts",
 }
 
 

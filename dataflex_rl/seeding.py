@@ -4,7 +4,7 @@ Every source of randomness of a run takes its own stream of the run's one seed, 
 shift the prompt stream, and two methods at the same seed that meet the same prompt draw the same random numbers.
 
 - parse_seed: the check of a user's `seed`
-- stream_seed: (seed, names and numbers) -> the seed of one stream
+- stream_seed: (seed, names and numbers) -> the seed of one stream; PROMPT_STREAM names that of prompt selectors
 - prompt_key: chat messages -> the identity of a prompt, by content
 - StreamDigest: digests of the prompts consumed, over all and per domain, comparable on a common prefix
 - dataset_fingerprint: dataset files -> the identity of their rows
@@ -24,6 +24,7 @@ import numpy as np
 
 from dataflex_rl.errors import ConfigError
 
+PROMPT_STREAM = "prompts"  # of what a prompt selector draws, by draw, domain and round
 _SEED_LIMIT = 2**32  # what numpy's and transformers' seeding functions take
 _MARKS = 256  # most prefix digests kept per stream; the spacing doubles where more would be needed
 _ROWS = 1024  # rows of a parquet file held at a time

@@ -1,5 +1,7 @@
 """Time and memory of every policy on jagged batches, against a plain padded reference: `python scripts/bench.py`.
 
+Prompt selectors are measured beside them (scripts/bench_prompts.py).
+
 Lengths are log-normal with mean 700 tokens, at most 8,192. Ours is `Policy.apply`: scores, decision and all metrics;
 "+ weights" adds the weight of every token, as the host wants it. The reference (scripts/bench_reference.py) makes the
 same decision without metrics, from tensors that are already padded to [B, T], with a Python loop over groups that finds
@@ -27,8 +29,10 @@ from dataflex_rl.components.batch import Batch
 from dataflex_rl.policy import Policy
 
 if __package__:
+    from scripts.bench_prompts import prompt_rows, prompt_table
     from scripts.bench_reference import Padded, reference
 else:
+    from bench_prompts import prompt_rows, prompt_table
     from bench_reference import Padded, reference
 
 METHODS = {
@@ -139,6 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--repeats", type=int, default=5, help="the best time of so many counts")
     parser.add_argument("--reference-up-to", type=int, default=16384, help="largest batch the reference runs on")
+    parser.add_argument("--prompts", type=int, default=1_000_000, help="prompts in the pool of the prompt selectors")
     parser.add_argument("--json", type=Path, help="write the rows here")
     parser.add_argument("--quick", action="store_true", help="small batches of short responses, a few seconds")
     options = parser.parse_args(argv)
@@ -155,10 +160,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         exponent = {method: growth(mine, method) for method in options.methods}
         rows += [{"group": group, **row, "exponent": exponent[row["method"]]} for row in mine]
     Console(width=max(110, Console().width)).print(_table(rows))
+    selectors = prompt_rows(20_000 if options.quick else options.prompts, draws=256, steps=20)
+    Console(width=max(110, Console().width)).print(prompt_table(selectors))
     if options.json:
-        options.json.write_text(
-            json.dumps({"cpus": os.cpu_count(), "torch": torch.__version__, "rows": rows}, indent=1)
-        )
+        facts = {"cpus": os.cpu_count(), "torch": torch.__version__, "rows": rows, "prompt_selectors": selectors}
+        options.json.write_text(json.dumps(facts, indent=1))
     return 0
 
 

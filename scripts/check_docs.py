@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 TREES = ("docs/", "conf/", "dataflex_rl/", "analysis/", "sweeps/", "scripts/", "examples/", "tests/")
-GROUPS = ("method", "scorer", "actuator", "mixer")
+GROUPS = ("method", "scorer", "actuator", "mixer", "prompts")
 
 
 def problems(text: str, root: Path = ROOT) -> list[str]:

@@ -1,4 +1,4 @@
-"""Components by name: scorers, actuators and mixers, ours and third parties'.
+"""Components by name: scorers, actuators, mixers and prompt selectors, ours and third parties'.
 
 A component is a dataclass: its fields are its knobs, its defaults the vetted setting, its `__post_init__` the range
 check. It registers itself with a decorator and is built from configuration by `build`, which refuses an unknown name or
@@ -19,13 +19,17 @@ from typing import Any, Literal, TypeVar, get_type_hints
 from dataflex_rl.components.options import convert
 from dataflex_rl.errors import ConfigError, unknown
 
-Role = Literal["scorer", "actuator", "mixer"]
+Role = Literal["scorer", "actuator", "mixer", "prompt selector"]
+Kind = Literal["scorer", "select", "reweight", "mix", "prompts"]
 T = TypeVar("T")
 
 ENTRY_POINTS = "dataflex_rl.components"
 TIMINGS = ("pre_rollout", "post_reward", "post_advantage", "in_loss")
 GRANULARITIES = ("domain", "prompt", "response", "token")
-_BUILTIN = ("dataflex_rl.scorers", "dataflex_rl.actuators", "dataflex_rl.mixers")
+_BUILTIN = ("dataflex_rl.scorers", "dataflex_rl.actuators", "dataflex_rl.mixers", "dataflex_rl.prompts")
+ROLES: dict[Kind, Role] = {
+    "scorer": "scorer", "select": "actuator", "reweight": "actuator", "mix": "mixer", "prompts": "prompt selector",
+}  # fmt: skip
 # What a third party's import can raise; anything else (an interrupt, a memory error) is not about the component.
 _IMPORT_ERRORS = (
     ImportError, AttributeError, NameError, TypeError, ValueError, LookupError, RuntimeError, SyntaxError, OSError,
@@ -37,13 +41,13 @@ _IMPORT_ERRORS = (
 class Spec:
     """What a component declares, so that a host is checked before anything starts.
 
-    `kind` is scorer, select, reweight or mix. `granularity` is what a scorer gives, or all that an actuator takes.
-    `requires` names fields of verl's batch. `needs_groups`: a scorer that is valid only for group estimators with
-    n > 1, or an actuator that acts inside groups (n > 1).
+    `kind` is scorer, select, reweight, mix or prompts. `granularity` is what a scorer gives, or all that an actuator
+    takes. `requires` names fields of verl's batch. `needs_groups`: a scorer that is valid only for group estimators
+    with n > 1, or an actuator that acts inside groups (n > 1).
     """
 
     name: str
-    kind: Literal["scorer", "select", "reweight", "mix"]
+    kind: Kind
     granularity: tuple[str, ...]
     requires: tuple[str, ...]
     timing: str
@@ -54,7 +58,7 @@ class Spec:
     @property
     def role(self) -> Role:
         """The registry the component stands in."""
-        return "scorer" if self.kind == "scorer" else "mixer" if self.kind == "mix" else "actuator"
+        return ROLES[self.kind]
 
     @property
     def summary(self) -> str:
@@ -115,8 +119,15 @@ def register_mixer(
     return _register("mix", name, (granularity,), requires, timing, needs_groups, stateful)
 
 
+def register_prompt_selector(
+    name: str, *, requires: Iterable[str] = ("rm_scores", "uid")
+) -> Callable[[type[T]], type[T]]:
+    """Register a prompt selector: a rule that chooses prompts before the rollout (interface: `dataflex_rl.prompts`)."""
+    return _register("prompts", name, ("prompt",), requires, "pre_rollout", False, False)
+
+
 def _register(
-    kind: Literal["scorer", "select", "reweight", "mix"],
+    kind: Kind,
     name: str,
     granularity: tuple[str, ...],
     requires: Iterable[str],
@@ -186,8 +197,8 @@ def build(role: Role, name: str, params: Mapping[str, Any] | None = None) -> Any
 def describe() -> list[dict[str, Any]]:
     """All components as plain dicts (name, kind, granularity, requires, timing, ..., defaults, summary), sorted."""
     _load()
-    order = {"scorer": 0, "select": 1, "reweight": 2, "mix": 3}
-    specs = sorted(_SPECS.values(), key=lambda spec: (order[spec.kind], spec.name))
+    order = list(ROLES)
+    specs = sorted(_SPECS.values(), key=lambda spec: (order.index(spec.kind), spec.name))
     return [
         {
             "name": spec.name,

@@ -77,10 +77,16 @@ def chosen(arguments: Sequence[str]) -> bool:
 
 
 def cpu_environment(arguments: Sequence[str]) -> dict[str, str] | None:
-    """Return what `host=cpu` asks of the environment of its processes; None where the arguments choose another host."""
-    if any(_key(argument) == "host" and argument.partition("=")[2] != "cpu" for argument in arguments):
+    """Return what `host=cpu` and the model ask of the environment of training processes, before anything is composed.
+
+    None: the arguments choose another host.
+    """
+    given = dict(argument.partition("=")[::2] for argument in arguments)
+    if given.get("host", "cpu") != "cpu":
         return None
-    host = DictConfig(OmegaConf.load(shipped("conf") / "host" / "cpu.yaml")).host
+    conf = shipped("conf")
+    files = [conf / "host" / "cpu.yaml", conf / "model" / f"{given.get('model', 'tiny')}.yaml"]
+    host = OmegaConf.merge(*(OmegaConf.load(file) for file in files if file.is_file())).host
     return {str(key): str(value) for key, value in host.env.items()}
 
 

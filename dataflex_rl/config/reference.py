@@ -14,14 +14,18 @@ from typing import Any, get_type_hints
 import yaml
 
 from dataflex_rl.components.options import words
-from dataflex_rl.components.registry import Role, describe, lookup
+from dataflex_rl.components.registry import ROLES, Role, describe, lookup
 from dataflex_rl.components.settings import SETTINGS
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.config.schema import kind_of
 
 _LINE = re.compile(r"^( *)([\w.]+):(?: +(.*))?$")
-_EXAMPLES = {"dataflex.actuator": "actuator/difffilter", "dataflex.mixer": "mixer/reward_gap"}  # comments on the rest
-_FOLDER: dict[str, Role] = {"scorer": "scorer", "select": "actuator", "reweight": "actuator", "mix": "mixer"}
+_EXAMPLES = {  # comments on the rest
+    "dataflex.actuator": "actuator/difffilter",
+    "dataflex.mixer": "mixer/reward_gap",
+    "dataflex.prompts": "prompts/none",
+}
+_FOLDER: dict[Role, str] = {"scorer": "scorer", "actuator": "actuator", "mixer": "mixer", "prompt selector": "prompts"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +61,7 @@ def commented(text: str) -> Iterator[tuple[str, str, str]]:
 
 
 def run_settings() -> list[Row]:
-    """Return the settings of `conf/run.yaml`, then what a scorer, actuator or mixer takes besides its parameters."""
+    """Return the settings of `conf/run.yaml`, then what the parts of a policy take besides their own parameters."""
     rows = [
         _row(key, value, comment)
         for key, value, comment in commented(_conf("run"))
@@ -86,11 +90,12 @@ def component_settings() -> list[Row]:
     """Return the parameters of every registered component, as `actuator=difffilter low`."""
     rows = []
     for part in describe():
-        folder = _FOLDER[part["kind"]]
+        role = ROLES[part["kind"]]
+        folder = _FOLDER[role]
         file = shipped("conf") / folder / f"{part['name']}.yaml"
         lines = commented(file.read_text(encoding="utf-8")) if file.is_file() else iter(())
         comments = {key: comment for key, _, comment in lines}
-        hints = get_type_hints(lookup(folder, part["name"]).cls)
+        hints = get_type_hints(lookup(role, part["name"]).cls)
         for name, value in part["defaults"].items():
             default = "(required)" if value is dataclasses.MISSING else as_yaml(value)
             shown = comments.get(f"params.{name}", "")

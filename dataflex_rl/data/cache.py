@@ -7,12 +7,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import platformdirs
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 
 def default_root() -> Path:
@@ -31,18 +32,37 @@ def is_complete(entry: Path, files: tuple[str, ...]) -> bool:
     return all((entry / name).is_file() for name in files)
 
 
-def get_or_build(entry: Path, files: tuple[str, ...], make: Callable[[Path], None]) -> Path:
+def get_or_build(
+    entry: Path, files: tuple[str, ...], make: Callable[[Path], None], *, waiting: Callable[[], None] | None = None
+) -> Path:
     """Return the entry, building it with `make(folder)` if it is missing or lacks one of its files.
 
-    One process builds, the others wait for its lock. A build that fails leaves nothing behind.
+    One process builds; the others call `waiting` and wait for its lock. A build that fails leaves nothing behind, and
+    one of those that wait builds in its place.
     """
     if is_complete(entry, files):
         return entry
     entry.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{entry}.lock"):
+    with _held(Path(f"{entry}.lock"), waiting):
         if not is_complete(entry, files):
             _build(entry, files, make)
     return entry
+
+
+@contextmanager
+def _held(file: Path, waiting: Callable[[], None] | None) -> Iterator[None]:
+    """Hold the lock of a file; `waiting` is called once if another process or thread has it."""
+    lock = FileLock(file)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        if waiting is not None:
+            waiting()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _build(entry: Path, files: tuple[str, ...], make: Callable[[Path], None]) -> None:

@@ -14,6 +14,7 @@ from importlib import metadata
 from pathlib import Path
 
 from dataflex_rl.data.cache import default_root, entry_path, get_or_build, is_complete
+from dataflex_rl.data.progress import watched
 from dataflex_rl.data.tiny.build import build, is_built, tiny_paths
 from dataflex_rl.errors import ConfigError
 
@@ -82,7 +83,13 @@ def _cached(
         return entry_path(default_root(), kind, facts())
 
     def make(shown: bool) -> None:
-        get_or_build(entry(), files, write)
+        with watched(kind, shown=shown) as state:
+
+            def make_one(folder: Path) -> None:
+                state.starting()
+                write(folder)
+
+            get_or_build(entry(), files, make_one, waiting=state.waiting)
 
     return Embedded(
         places=lambda: {key: entry() / file for key, file in keys.items()},

@@ -32,7 +32,7 @@ MECHANISMS = ("reweight", "select", "mix")
 _TOP_MIXER_KEYS = ("domains", "domain_key", "window", "update_step")
 _TOP_KEYS = (
     "scorer", "actuator", "chain", "mixer", "warmup_step", "shadow", "trace", "mechanism", "weight_kl",
-    "group_estimator",
+    "group_estimator", "prompts",
 )  # fmt: skip
 
 
@@ -57,7 +57,8 @@ def split_block(block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
     block comes back with every default filled in; its values are checked where mixers are built.
 
     Raises:
-        ConfigError: unknown key or mechanism, a mechanism that does not fit the actuator, or two mixers.
+        ConfigError: unknown key or mechanism, a mechanism that does not fit the actuator, two mixers, or a prompt
+            selector: who can draw by one takes it out first (`dataflex_rl.feed.prompt_config.take_prompts`).
     """
     if not isinstance(block, Mapping):
         raise ConfigError(f"dataflex must be a mapping, got {block!r}")
@@ -65,6 +66,7 @@ def split_block(block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
     for key in policy:
         if key not in _TOP_KEYS + _TOP_MIXER_KEYS:
             raise ConfigError(f"dataflex has no key {key!r}; known: {', '.join(_TOP_KEYS)}")
+    _check_prompts(policy.pop("prompts", None))
     mixer = _shape(policy.pop("mixer", None))
     mechanism = policy.pop("mechanism", None)
     top = {key: policy.pop(key) for key in _TOP_MIXER_KEYS if key in policy}
@@ -83,6 +85,16 @@ def split_block(block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
             raise ConfigError(f"dataflex.{key}={value!r} and dataflex.mixer.{key}={mixer[key]!r} disagree; keep one")
         mixer[key] = value
     return policy, {**MIXER_DEFAULTS, **mixer}
+
+
+def _check_prompts(prompts: object) -> None:
+    """Refuse a prompt selector where nothing would draw by it."""
+    name = _part_name(prompts)
+    if name is not None:
+        raise ConfigError(
+            f"prompt selector {name!r} would do nothing: it chooses prompts before they are generated, and nothing "
+            "here draws by it; set dataflex.prompts.name to none, or use dataflex_rl.replay_prompts"
+        )
 
 
 def _move_actuator(policy: dict[str, Any], mixer: dict[str, Any]) -> None:

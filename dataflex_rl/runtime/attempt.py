@@ -28,6 +28,7 @@ from dataflex_rl.record.status import now
 from dataflex_rl.runtime.console import Console, Phase, follow
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment, interruptible
 from dataflex_rl.runtime.scratch import scratch_folder
+from dataflex_rl.runtime.untrained import remember, use_known
 from dataflex_rl.runtime.uploader import Mirror
 from dataflex_rl.seeding import dataset_fingerprint
 
@@ -167,9 +168,10 @@ class _Attempt:
     def _train(self, view: Console, claim: Any, scratch: Mapping[str, str]) -> int:
         rec.begin_attempt(self._record, steps=self._plan.steps, step=self._from)
         view.start(self._plan.as_dict(), from_step=self._from)
-        known = [line for line in self._plan.warnings if line not in self._plan.rows]  # rows are counted anew by now
-        view.warn([*known, *(rows.line(key) for key, rows in self._rows.items() if rows.needs_a_look)])
-        changes = ["trainer.val_before_train=false"] if self._from else []
+        said = [line for line in self._plan.warnings if line not in self._plan.rows]  # rows are counted anew by now
+        view.warn([*said, *(rows.line(key) for key, rows in self._rows.items() if rows.needs_a_look)])
+        known = bool(self._from) or self._know_untrained(view)
+        changes = ["trainer.val_before_train=false"] if known else []
         environment = {**child_environment(self._config.host.get("env") or {}), **scratch}
         since = self._record.log.stat().st_size if self._record.log.exists() else 0
         self._mirror.start()
@@ -194,8 +196,24 @@ class _Attempt:
             return self.close(view)
         return self._fail(view, code, since)
 
+    def _evaluation(self) -> str:
+        return str((rec.read_manifest(self._record) or {})["evaluation_digest"])
+
+    def _know_untrained(self, view: Console) -> bool:
+        """Return whether the untrained model was measured before, by this run or another one; then it is written."""
+        if not self._config.trainer.val_before_train:
+            return False
+        if rec.has_evaluation(self._record, "untrained"):
+            return True
+        if not use_known(self._record, plain(self._config), self._evaluation()):
+            return False
+        view.phase("the untrained model was measured by an earlier run: its evaluation is used again")
+        rec.update_manifest(self._record, untrained_evaluation="known from an earlier run")
+        return True
+
     def close(self, view: Console) -> int:
         """Write the cost, mark the run done and show the result."""
+        remember(self._record, plain(self._config), self._evaluation())
         rec.write_cost(
             self._record, prompts_per_step=self._plan.prompts_per_step, gpus=int(self._config.host.get("gpus") or 0)
         )

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from tests.served import served
+
 PATIENCE = 420  # [s] no run of these tests takes longer
 
 
@@ -63,8 +65,8 @@ def actor_weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """Return this environment without what would lead a child into another Ray instance."""
-    return {**{key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}, **extra}
+    """Return this environment without what would lead a child into another Ray instance, with the worker server."""
+    return {**{key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}, **served(), **extra}
 
 
 def start(runs_dir: Path, *overrides: str, module: str = "dataflex_rl.run") -> subprocess.Popen[str]:

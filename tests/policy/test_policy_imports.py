@@ -65,6 +65,7 @@ def test_the_example_package_is_found_and_listed(installed: Path) -> None:
     parts = {part["name"]: part for part in json.loads(ran.stdout)}
     assert parts["brevity"]["requires"] == ["response_mask", "uid"]
     assert parts["keep_above"]["defaults"] == {"floor": 0.5}
+    assert (parts["hardest_first"]["kind"], parts["hardest_first"]["timing"]) == ("prompts", "pre_rollout")
 
 
 def test_the_example_packages_own_tests_pass(installed: Path) -> None:
@@ -74,7 +75,7 @@ def test_the_example_packages_own_tests_pass(installed: Path) -> None:
         capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(installed)}, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout
-    assert "3 passed" in ran.stdout
+    assert "6 passed" in ran.stdout
 
 
 def test_without_the_package_its_names_are_unknown() -> None:

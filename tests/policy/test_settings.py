@@ -72,6 +72,8 @@ def test_every_default_is_itself_taken_and_is_the_one_in_conf() -> None:
     assert len(shared) >= 8
     mixer = yaml.safe_load((shipped("conf") / "mixer" / "none.yaml").read_text())
     assert mixer == block_defaults("dataflex.mixer")
+    prompts = yaml.safe_load((shipped("conf") / "prompts" / "none.yaml").read_text())
+    assert prompts == block_defaults("dataflex.prompts")
 
 
 def test_comments_of_a_yaml_file() -> None:

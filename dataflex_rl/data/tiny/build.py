@@ -6,18 +6,15 @@ Seeds of model and task are constants, not the seed of a run: every run starts f
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from dataflex_rl.data.cache import default_root, entry_path, get_or_build, is_complete
+from dataflex_rl.data.progress import watched
 from dataflex_rl.data.tiny import toy3
 from dataflex_rl.data.tiny.data import TRAIN_FILE, VAL_FILE, prepare_toy3
 from dataflex_rl.data.tiny.knobs import MODEL_VERSION, DataKnobs, ModelKnobs
+from dataflex_rl.data.tiny.shipped_model import copy_shipped, is_shipped
 
 _DATA_FILES = (TRAIN_FILE, VAL_FILE)
 _MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "build.json")
@@ -33,9 +30,10 @@ class TinyPaths:
 
 
 def build(*, seed: int = 0, cache_dir: Path | None = None, progress: bool = True) -> TinyPaths:
-    """Return the embedded model and data, building what the cache lacks (the model takes a minute or two of one core).
+    """Return the embedded model and data, making what the cache lacks.
 
-    `cache_dir` None is the user's cache directory. `progress` shows a bar on stderr while the model trains.
+    The model of seed 0 is part of the package and copied; another one is pre-trained (a minute or two of one core).
+    `cache_dir` None is the user's cache directory. `progress` shows on stderr how far the pre-training is.
     The same seed gives the same bytes; processes may call this at once.
     """
     train, val = cached_toy3(DataKnobs(seed=seed), cache_dir=cache_dir)
@@ -70,16 +68,26 @@ def cached_toy3(knobs: DataKnobs, *, cache_dir: Path | None = None) -> tuple[Pat
 
 
 def cached_model(knobs: ModelKnobs, *, cache_dir: Path | None = None, progress: bool = True) -> Path:
-    """Return the folder of the model of these knobs, pre-training it if the cache lacks it."""
+    """Return the folder of the model of these knobs; what the cache lacks is copied from the package or pre-trained.
 
-    def make(folder: Path) -> None:
-        # Here and not above: asking for paths must not load torch and transformers.
-        from dataflex_rl.data.tiny.model import build_model
+    Raises:
+        ConfigError: as `copy_shipped`.
+    """
+    entry = _model_entry(knobs, cache_dir)
+    if is_complete(entry, _MODEL_FILES):
+        return entry
+    if is_shipped(knobs):
+        return get_or_build(entry, _MODEL_FILES, copy_shipped)
+    with watched("the tiny model", shown=progress) as state:
 
-        with _bar(progress) as advance:
-            build_model(folder, knobs, advance)
+        def make(folder: Path) -> None:
+            # Here and not above: asking for paths must not load torch and transformers.
+            from dataflex_rl.data.tiny.model import build_model
 
-    return get_or_build(_model_entry(knobs, cache_dir), _MODEL_FILES, make)
+            state.starting()
+            build_model(folder, knobs, state.advance)
+
+        return get_or_build(entry, _MODEL_FILES, make, waiting=state.waiting)
 
 
 def _data_entry(knobs: DataKnobs, cache_dir: Path | None) -> Path:
@@ -89,14 +97,3 @@ def _data_entry(knobs: DataKnobs, cache_dir: Path | None) -> Path:
 def _model_entry(knobs: ModelKnobs, cache_dir: Path | None) -> Path:
     versions = {"version": MODEL_VERSION, "task_version": toy3.VERSION}
     return entry_path(cache_dir or default_root(), "tiny", {**dataclasses.asdict(knobs), **versions})
-
-
-@contextmanager
-def _bar(shown: bool) -> Iterator[Callable[[int, int], None] | None]:
-    if not shown:
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("pre-training the tiny model", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

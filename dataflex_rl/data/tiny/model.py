@@ -5,7 +5,6 @@ Batches are [B, T]: a prompt, its answer, the end token, padding on the right. O
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import random
@@ -18,7 +17,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import logging as transformers_logging
 
 from dataflex_rl.data.tiny import toy3
-from dataflex_rl.data.tiny.knobs import MODEL_VERSION, ModelKnobs
+from dataflex_rl.data.tiny.knobs import ModelKnobs
+from dataflex_rl.data.tiny.shipped_model import FACTS_FILE, model_facts
 from dataflex_rl.data.tiny.tokenizer import build_tokenizer
 
 _INITIAL_STD = 0.1  # near 1 / sqrt(hidden); the usual 0.02 leaves so narrow a model untrained for hundreds of steps
@@ -41,8 +41,8 @@ def build_model(folder: Path, knobs: ModelKnobs, progress: Progress | None = Non
     with _no_progress_bar():
         model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    facts = {"version": MODEL_VERSION, "task_version": toy3.VERSION, "knobs": dataclasses.asdict(knobs), "loss": loss}
-    (folder / "build.json").write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n")
+    facts = {**model_facts(knobs), "loss": loss}
+    (folder / FACTS_FILE).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n")
 
 
 def pretrain(
@@ -56,7 +56,7 @@ def pretrain(
     loss = torch.tensor(float("nan"))
     for step in range(knobs.steps):
         ids_BT, label_BT = draw_batch(rng, tokenizer, knobs.batch)
-        logits = model(input_ids=ids_BT).logits[:, :-1]
+        logits = model(input_ids=ids_BT, use_cache=False).logits[:, :-1]
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), label_BT[:, 1:].flatten(), ignore_index=_IGNORED)
         optimizer.zero_grad()
         torch.autograd.backward(loss)
@@ -71,11 +71,12 @@ def pretrain(
 
 def draw_batch(rng: random.Random, tokenizer: PreTrainedTokenizerFast, size: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Draw `size` problems outside validation and return token ids [B, T] and labels [B, T] (-100: not learned)."""
-    vocab, eos, pad = tokenizer.get_vocab(), tokenizer.eos_token_id, tokenizer.pad_token_id
+    vocab, bos = tokenizer.get_vocab(), tokenizer.bos_token_id
+    eos, pad = tokenizer.eos_token_id, tokenizer.pad_token_id
     rows = []
     for _ in range(size):
         problem = toy3.draw(rng, rng.choice(toy3.DOMAINS), held_out=False)
-        prompt = [tokenizer.bos_token_id, *(vocab[c] for c in problem.prompt), vocab["="]]
+        prompt = [bos, *(vocab[c] for c in problem.prompt), vocab["="]]
         rows.append((prompt, [*(vocab[c] for c in toy3.draw_answer(rng, problem)), eos]))
     length = max(len(prompt) + len(answer) for prompt, answer in rows)
     ids = [[*p, *a, *[pad] * (length - len(p) - len(a))] for p, a in rows]

@@ -155,6 +155,7 @@ def _end(code: int, connection: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
     finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the stand-in ends when it has read the code, and its end is one
         try:
             os.write(connection, json.dumps({"exit": code}).encode() + b"\n")
         finally:

@@ -37,6 +37,7 @@ def test_buckets_are_rounded_up_to_multiples_of_eight() -> None:
 def test_a_ladder_that_ends_too_early_gets_the_longest_length() -> None:
     assert checked((8, 16), 40) == (8, 16, 40)
     assert checked((8, 16), 41) == (8, 16, 48)
+    assert checked((), 41) == (48,)
 
 
 def test_rung_is_the_smallest_that_holds() -> None:
@@ -46,7 +47,6 @@ def test_rung_is_the_smallest_that_holds() -> None:
 @pytest.mark.parametrize(
     ("buckets", "longest", "words"),
     [
-        ((), 40, "rise strictly"),
         ((24, 24, 40), 40, "rise strictly"),
         ((0, 40), 40, "rise strictly"),
         (None, 1, "max_model_len=1"),

@@ -10,12 +10,14 @@ unused rows compute dummies. And the shape a request meets (its *buckets*) follo
 - `sampling`: from logits to tokens and log-probs; pure functions.
 - `attention`: attention of one new token over its slot's cache, without copies for grouped heads.
 - `cache`: key-value memory of the slots, behind transformers' cache interface.
-- `forward`: the two passes (prefill of new prompts, one token for every slot).
+- `forward`: the passes (prefill of new prompts, whole or a chunk, and one token for every slot).
+- `prefix`: prompts read in chunks, each once.
 - `probe`: the law tried on this machine before it is relied on.
 - `job`: a request on its way.
 - `lane`: the slots of one cache length: admit, step, finish.
 - `weights`: strict loading of named tensors into the model.
 - `engine`: the asyncio front, many callers and one loop.
+- `options`: its settings as a configuration states them.
 - `stats`: what it counts.
 
 Legend of shape suffixes here: S slots, F rows of a prefill, L prompt columns of a prefill, C columns of a cache,
@@ -23,7 +25,8 @@ V vocabulary, H key-value heads, K width of a head, N rows taken over from a pre
 """
 
 from dataflex_rl.host.cpu.decoding.engine import Engine
+from dataflex_rl.host.cpu.decoding.options import EngineOptions
 from dataflex_rl.host.cpu.decoding.request import Completion, Request
 from dataflex_rl.host.cpu.decoding.stats import Stats
 
-__all__ = ["Completion", "Engine", "Request", "Stats"]
+__all__ = ["Completion", "Engine", "EngineOptions", "Request", "Stats"]

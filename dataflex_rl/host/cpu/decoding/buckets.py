@@ -33,9 +33,9 @@ def checked(buckets: Sequence[int] | None, max_model_len: int) -> tuple[int, ...
     if buckets is None:
         buckets = ladder(max_model_len)
     rising = all(low < high for low, high in pairwise(buckets))
-    if not buckets or buckets[0] < 1 or not rising:
+    if (buckets and buckets[0] < 1) or not rising:
         raise ConfigError(f"buckets={tuple(buckets)}, wanted lengths >= 1 that rise strictly")
-    whole = (*buckets, max_model_len) if buckets[-1] < max_model_len else buckets
+    whole = (*buckets, max_model_len) if not buckets or buckets[-1] < max_model_len else buckets
     return tuple(sorted({-(-bucket // STEP) * STEP for bucket in whole}))
 
 

@@ -41,15 +41,30 @@ class PrefillLayer(_Layer):
         return key_states, value_states
 
 
+class ChunkLayer(_Layer):
+    """Holds the keys and values [F, H, L, K] of one chunk behind those [F, H, P, K] of the chunks before it, if any."""
+
+    def __init__(self, past: tuple[Tensor, Tensor] | None = None) -> None:
+        super().__init__()
+        self._past = past
+
+    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+        """Keep the chunk's keys and values and attend to these and to all before."""
+        self.lazy_initialization(key_states, value_states)
+        if self._past is None:
+            return key_states, value_states
+        keys, values = self._past
+        return torch.cat([keys, key_states], dim=2), torch.cat([values, value_states], dim=2)
+
+
 class SlotLayer(_Layer):
     """Holds keys and values [S, H, C, K]; each pass writes one column per slot, at the slot's position."""
 
-    def __init__(self, like: PrefillLayer, slots: int, columns: int, position_S: Tensor) -> None:
+    def __init__(self, keys: Tensor, values: Tensor, slots: int, columns: int, position_S: Tensor) -> None:
         super().__init__()
-        keys, values = like.keys, like.values
         self.lazy_initialization(
-            keys.new_zeros(slots, keys.shape[1], columns, keys.shape[3]),
-            values.new_zeros(slots, values.shape[1], columns, values.shape[3]),
+            keys.new_zeros(slots, keys.shape[-3], columns, keys.shape[-1]),
+            values.new_zeros(slots, values.shape[-3], columns, values.shape[-1]),
         )
         self.position_S = position_S
 
@@ -73,12 +88,40 @@ def prefill_cache() -> Cache:
     return Cache(layer_class_to_replicate=PrefillLayer)
 
 
-def slot_cache(like: Cache, slots: int, columns: int, position_S: Tensor) -> Cache:
-    """Return a zeroed cache of `slots` x `columns` with as many layers, heads and types as a prefill's.
+def chunk_cache(past: Tensor | None) -> Cache:
+    """Return a cache for one chunk behind what is stacked in `past` [2 per layer, F, H, P, K], None for the first."""
+    if past is None:
+        return Cache(layer_class_to_replicate=ChunkLayer)
+    return Cache(layers=[ChunkLayer((past[at], past[at + 1])) for at in range(0, len(past), 2)])
+
+
+def memory_of(cache: Cache) -> Tensor:
+    """Return what a chunk's cache holds of the chunk alone, stacked: keys and values of each layer in turn."""
+    return torch.stack([part for layer in cache.layers for part in (layer.keys, layer.values)])
+
+
+def slot_cache(like: Cache | Tensor, slots: int, columns: int, position_S: Tensor) -> Cache:
+    """Return a zeroed cache of `slots` x `columns` with as many layers, heads and types as a prefill's or a chunk's.
 
     position_S: shared with the caller, who moves it on in place.
     """
-    return Cache(layers=[SlotLayer(layer, slots, columns, position_S) for layer in like.layers])
+    if isinstance(like, Tensor):
+        pairs = [(like[at], like[at + 1]) for at in range(0, len(like), 2)]
+    else:
+        pairs = [(layer.keys, layer.values) for layer in like.layers]
+    return Cache(layers=[SlotLayer(keys, values, slots, columns, position_S) for keys, values in pairs])
+
+
+def put_prompt(cache: Cache, slot: int, memory: Tensor) -> None:
+    """Write a prompt's keys and values [2 per layer, H, P, K] into a slot, from column 0; what does not fit is padding.
+
+    The slot's other columns become 0, or a NaN of its last request would spread.
+    """
+    for at, layer in enumerate(cache.layers):
+        for mine, theirs in ((layer.keys, memory[2 * at]), (layer.values, memory[2 * at + 1])):
+            columns = min(mine.shape[2], theirs.shape[1])
+            mine[slot, :, :columns] = theirs[:, :columns]
+            mine[slot, :, columns:] = 0
 
 
 def take_rows(cache: Cache, prefill: Cache, slot_N: Tensor, row_N: Tensor, start_N: Tensor) -> None:

@@ -13,10 +13,11 @@ from torch import Tensor
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.cpu.decoding import weights
 from dataflex_rl.host.cpu.decoding.attention import use_slot_attention
-from dataflex_rl.host.cpu.decoding.buckets import checked, rung
+from dataflex_rl.host.cpu.decoding.buckets import STEP, checked, rung
 from dataflex_rl.host.cpu.decoding.forward import Runner, check_model
 from dataflex_rl.host.cpu.decoding.job import Job
 from dataflex_rl.host.cpu.decoding.lane import Lane
+from dataflex_rl.host.cpu.decoding.prefix import PrefixReader
 from dataflex_rl.host.cpu.decoding.request import Completion, Request
 from dataflex_rl.host.cpu.decoding.stats import Stats, Tally
 
@@ -30,7 +31,10 @@ class Engine:
     torch's thread count, belong to the shape behind the numbers: keep them equal in runs that must repeat bit for bit.
     buckets: rising lengths [tokens]; a prompt is padded to the first that holds it, a cache is as long as the first
     that holds this and the longest response. Each cache length has slots of its own, so few buckets fill them better:
-    (longest prompt, max_model_len) suits short texts. None: 32, 48, 64, 96, ..., max_model_len.
+    (longest prompt, max_model_len) suits short texts. None: 32, 48, 64, 96, ..., max_model_len. Empty: max_model_len.
+    chunk: prompts are read so many tokens at a time, a multiple of 8, and what they begin with in common is read once;
+    `buckets` are then cache lengths alone. None: each prompt in one piece. It belongs to the shape as well.
+    remembered: prompt tokens whose chunks are kept for later requests, until the weights change; changes speed alone.
     pad_id: any token id; what it computes is hidden.
     gather_s: how long an idle engine waits for company after a first request [s]; changes speed, never results.
     Errors: `ConfigError` for settings or models it cannot serve exactly.
@@ -44,12 +48,16 @@ class Engine:
         slots: int = 64,
         prefill_rows: int = 16,
         buckets: Sequence[int] | None = None,
+        chunk: int | None = None,
+        remembered: int = 8192,
         device: torch.device | str = "cpu",
         pad_id: int = 0,
         gather_s: float = 0.002,
     ) -> None:
         if slots < 8 or slots % 8 or not 1 <= prefill_rows <= slots:
             raise ConfigError(f"slots={slots}, prefill_rows={prefill_rows}, wanted a multiple of 8, and 1..slots")
+        if chunk is not None and (chunk < STEP or chunk % STEP):
+            raise ConfigError(f"chunk={chunk}, wanted a multiple of {STEP}, or None to read prompts in one piece")
         vocabulary = int(model.config.vocab_size)
         if not 0 <= pad_id < vocabulary:
             raise ConfigError(f"pad_id={pad_id}, wanted a token id in 0..{vocabulary - 1}")
@@ -61,7 +69,12 @@ class Engine:
         self._gather_s = gather_s
         self._model = model.to(device).eval()
         use_slot_attention(self._model)
-        self._runner = Runner(model=self._model, device=torch.device(device), pad_id=pad_id, rows=prefill_rows)
+        self._runner = Runner(
+            model=self._model, device=torch.device(device), pad_id=pad_id, rows=prefill_rows, positions=max_model_len
+        )
+        self._reader = None
+        if chunk is not None:
+            self._reader = PrefixReader(self._runner, columns=chunk, limit=remembered)
         self._lanes: dict[int, Lane] = {}
         self._tally = Tally()
         self._task: asyncio.Task[None] | None = None
@@ -76,16 +89,26 @@ class Engine:
         """
         self._check(request)
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        prompt_columns = rung(self.buckets, len(request.prompt_ids))
-        job = Job(request=request, prompt_columns=prompt_columns, future=future)
+        length = len(request.prompt_ids)
+        prompt_columns = length if self._reader else rung(self.buckets, length)
+        job = Job(request=request, prompt_columns=0 if self._reader else prompt_columns, future=future)
         columns = rung(self.buckets, min(prompt_columns + request.max_new_tokens, self.max_model_len))
-        if columns not in self._lanes:
-            last = min(columns, self.max_model_len) - 1
-            lane = Lane(self._runner, slots=self.slots, columns=columns, last=last, tally=self._tally)
-            self._lanes[columns] = lane
-        self._lanes[columns].waiting.append(job)
+        self._lane(columns).waiting.append(job)
         self._wake()
         return await future
+
+    def _lane(self, columns: int) -> Lane:
+        """Return the lane of a cache length, made at first use."""
+        if columns not in self._lanes:
+            self._lanes[columns] = Lane(
+                self._runner,
+                slots=self.slots,
+                columns=columns,
+                last=min(columns, self.max_model_len) - 1,
+                tally=self._tally,
+                reader=self._reader,
+            )
+        return self._lanes[columns]
 
     def load_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
         """Replace the weights, strictly: see `weights.load_weights`.
@@ -97,6 +120,8 @@ class Engine:
         if active:
             raise RuntimeError(f"{active} responses are under way: drain() or abort_all() before load_weights()")
         self._whole = False
+        if self._reader is not None:
+            self._reader.clear()
         weights.load_weights(self._model, named_tensors)
         self._whole = True
 
@@ -124,7 +149,9 @@ class Engine:
         return self._abort(lambda job: True)
 
     def clear_cache(self) -> None:
-        """Free the memory of caches that no request uses; nothing is remembered between requests anyway."""
+        """Free the memory of caches that no request uses, and forget the prompts that were read."""
+        if self._reader is not None:
+            self._reader.clear()
         for lane in self._lanes.values():
             lane.free()
 

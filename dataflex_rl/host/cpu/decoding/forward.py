@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers.cache_utils import Cache
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.host.cpu.decoding.cache import prefill_cache
+from dataflex_rl.host.cpu.decoding.cache import chunk_cache, memory_of, prefill_cache
 
 _ROUTED = ("num_experts", "num_local_experts", "n_routed_experts")
 
@@ -26,13 +26,25 @@ class Prefill:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChunkRead:
+    """What reading one chunk of each row leaves: the logits after its last token, and its keys and values.
+
+    memory: [2 per layer, F, H, L, K]; L are the columns of the chunk alone.
+    """
+
+    logits_FV: Tensor
+    memory: Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
 class Runner:
-    """A model with the fixed number of rows per prefill."""
+    """A model with the fixed number of rows per prefill; it has places for `positions` tokens."""
 
     model: Any
     device: torch.device
     pad_id: int
     rows: int
+    positions: int
 
     def prefill(self, prompts: Sequence[Sequence[int]], columns: int) -> Prefill:
         """Run up to `rows` prompts, padded on the left to `columns` tokens; rows without a prompt run padding."""
@@ -52,6 +64,29 @@ class Runner:
             logits_to_keep=1,
         )
         return Prefill(logits_FV=output.logits[:, -1], cache=cache, start_F=start_F)
+
+    def read_chunk(self, chunks: Sequence[Sequence[int]], start: int, columns: int, past: Tensor | None) -> ChunkRead:
+        """Run up to `rows` chunks that begin at position `start`, each padded on the right to `columns` tokens.
+
+        past: keys and values [2 per layer, F, H, start, K] of what comes before; None where `start` is 0.
+        """
+        chunks = [*chunks, *[[self.pad_id]] * (self.rows - len(chunks))]
+        padded = [[*chunk, *[self.pad_id] * (columns - len(chunk))] for chunk in chunks]
+        column_C = torch.arange(start + columns, device=self.device)
+        view_LC = column_C <= column_C[start:, None]
+        cache = chunk_cache(past)
+        last_F = torch.tensor([len(chunk) - 1 for chunk in chunks], device=self.device)
+        output = self.model(
+            input_ids=torch.tensor(padded, device=self.device),
+            attention_mask=self._hide(view_LC.expand(self.rows, 1, -1, -1)),
+            position_ids=column_C[start:].clamp(max=self.positions - 1).expand(self.rows, -1),
+            past_key_values=cache,
+            use_cache=True,
+            logits_to_keep=last_F,
+        )
+        # The model takes one list of positions for all rows: row r's own is the r-th.
+        row_F = torch.arange(self.rows, device=self.device)
+        return ChunkRead(logits_FV=output.logits[row_F, row_F], memory=memory_of(cache))
 
     def decode(self, token_S: Tensor, position_S: Tensor, cache: Cache) -> Tensor:
         """Run one token per slot at its position; return the logits [S, V] of what comes next."""

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache
 
-from dataflex_rl.host.cpu.decoding.cache import slot_cache, take_rows
+from dataflex_rl.host.cpu.decoding.cache import put_prompt, slot_cache, take_rows
 from dataflex_rl.host.cpu.decoding.forward import Prefill, Runner
 from dataflex_rl.host.cpu.decoding.job import Job
-from dataflex_rl.host.cpu.decoding.probe import check_rows
+from dataflex_rl.host.cpu.decoding.prefix import PrefixReader, Prompt
+from dataflex_rl.host.cpu.decoding.probe import check_chunks, check_rows
 from dataflex_rl.host.cpu.decoding.sampling import Knobs, ban, sample
 from dataflex_rl.host.cpu.decoding.stats import Tally
 
@@ -23,12 +24,15 @@ _PATIENCE = 4
 class Lane:
     """A fixed number of slots with `columns` cache columns each, and the jobs that wait for one.
 
-    last: the highest position a token may have.
+    last: the highest position a token may have. reader: reads prompts in chunks; None: each prompt in one piece.
     Which slot a job gets, when, and beside whom does not change its tokens: each row stands for itself.
     """
 
-    def __init__(self, runner: Runner, *, slots: int, columns: int, last: int, tally: Tally) -> None:
+    def __init__(
+        self, runner: Runner, *, slots: int, columns: int, last: int, tally: Tally, reader: PrefixReader | None = None
+    ) -> None:
         self.runner = runner
+        self.reader = reader
         self.columns = columns
         self.last = last
         self.waiting: deque[Job] = deque()
@@ -88,8 +92,15 @@ class Lane:
         slots = slots[: len(batch)]
         for slot, job in zip(slots, batch, strict=True):
             self.jobs[slot] = job  # before anything can fail: `drop` finds it here
-        prefill = self._prefill(list(prompts), batch[0].prompt_columns)
-        self._take(prefill, slots, [prompts[tuple(job.request.prompt_ids)] for job in batch])
+        if self.reader is None:
+            prefill = self._prefill(list(prompts), batch[0].prompt_columns)
+            self._take(prefill, slots, [prompts[tuple(job.request.prompt_ids)] for job in batch])
+        else:
+            self._read(self.reader, slots, [tuple(job.request.prompt_ids) for job in batch])
+        lengths = [len(job.request.prompt_ids) for job in batch]
+        self._position_S[torch.tensor(slots, device=self.runner.device)] = torch.tensor(
+            lengths, device=self.runner.device
+        )
         self._knobs = self._read_knobs()
 
     def _prefill(self, prompts: list[tuple[int, ...]], columns: int) -> Prefill:
@@ -109,7 +120,8 @@ class Lane:
                 continue
             prompt = tuple(job.request.prompt_ids)
             fits = not batch or job.prompt_columns == batch[0].prompt_columns
-            if len(batch) < free and fits and (prompt in prompts or len(prompts) < self.runner.rows):
+            most = self.runner.rows if self.reader is None else free
+            if len(batch) < free and fits and (prompt in prompts or len(prompts) < most):
                 prompts.setdefault(prompt, len(prompts))
                 batch.append(job)
             else:
@@ -118,24 +130,39 @@ class Lane:
         return batch, prompts
 
     def _take(self, prefill: Prefill, slots: list[int], rows: list[int]) -> None:
-        """Copy prefilled rows into slots: cache, position and the logits of the first new token."""
-        if self._cache is None or self._logits_SV is None:
-            size = len(self.jobs)
-            self._cache = slot_cache(prefill.cache, size, self.columns, self._position_S)
-            self._logits_SV = prefill.logits_FV.new_zeros(size, prefill.logits_FV.shape[1])
+        """Copy prefilled rows into slots: cache, and the logits of the first new token."""
         slot_N = torch.tensor(slots, device=self.runner.device)
         row_N = torch.tensor(rows, device=self.runner.device)
-        take_rows(self._cache, prefill.cache, slot_N, row_N, prefill.start_F[row_N])
-        self._logits_SV[slot_N] = prefill.logits_FV[row_N]
-        lengths = [len(job.request.prompt_ids) for job in (self.jobs[slot] for slot in slots) if job is not None]
-        self._position_S[slot_N] = torch.tensor(lengths, device=self.runner.device)
+        cache, logits_SV = self._memory(prefill.cache, prefill.logits_FV)
+        take_rows(cache, prefill.cache, slot_N, row_N, prefill.start_F[row_N])
+        logits_SV[slot_N] = prefill.logits_FV[row_N]
+
+    def _read(self, reader: PrefixReader, slots: list[int], prompts: list[Prompt]) -> None:
+        """Read prompts in chunks and copy them into slots: cache, and the logits of the first new token."""
+        if reader.columns not in self._checked:
+            check_chunks(self.runner, len(self.jobs), reader.columns, self.columns)
+            self._checked.add(reader.columns)
+        found = reader.read(prompts)
+        memory = {prompt: torch.cat([chunk.memory for chunk in chunks], dim=2) for prompt, chunks in found.items()}
+        for slot, prompt in zip(slots, prompts, strict=True):
+            last = found[prompt][-1].logits_V
+            cache, logits_SV = self._memory(memory[prompt], last[None])
+            put_prompt(cache, slot, memory[prompt])
+            logits_SV[slot] = last
+
+    def _memory(self, like: Cache | Tensor, logits_FV: Tensor) -> tuple[Cache, Tensor]:
+        """Return the slots' cache and logits, made at first use in the types of what a prompt left."""
+        if self._cache is None or self._logits_SV is None:
+            self._cache = slot_cache(like, len(self.jobs), self.columns, self._position_S)
+            self._logits_SV = logits_FV.new_zeros(len(self.jobs), logits_FV.shape[1])
+        return self._cache, self._logits_SV
 
     def _read_knobs(self) -> Knobs:
-        """Gather the active requests' sampling settings; empty slots draw plainly and nobody looks."""
+        """Gather the active requests' sampling settings; empty slots are greedy, which costs least; nobody looks."""
         assert self._logits_SV is not None, "settings are read after a prefill"
         requests = [None if job is None else job.request for job in self.jobs]
         return Knobs.of(
-            [1.0 if request is None else request.temperature for request in requests],
+            [0.0 if request is None else request.temperature for request in requests],
             [-1 if request is None else request.top_k for request in requests],
             [1.0 if request is None else request.top_p for request in requests],
             vocabulary=self._logits_SV.shape[1],

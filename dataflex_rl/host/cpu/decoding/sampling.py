@@ -22,7 +22,7 @@ class Knobs:
     """How each row is drawn.
 
     temperature_S: 1 where greedy_S is set. top_k_S: tokens kept, the vocabulary size where off. top_p_S: 1 where off.
-    cut_R: the rows where one of the two is on.
+    cut_R: the rows where one of the two is on. all_greedy: no row draws, so no row's weights are needed.
     """
 
     temperature_S: Tensor
@@ -30,6 +30,7 @@ class Knobs:
     top_k_S: Tensor
     top_p_S: Tensor
     cut_R: Tensor
+    all_greedy: bool
 
     @classmethod
     def of(
@@ -53,6 +54,7 @@ class Knobs:
             top_k_S=top_k_S,
             top_p_S=top_p_S,
             cut_R=cut_S.nonzero()[:, 0],
+            all_greedy=bool(greedy_S.all()),
         )
 
 
@@ -79,13 +81,13 @@ def sample(
     """
     scaled_SV = logits_SV.float() / knobs.temperature_S[:, None]
     log_prob_SV = torch.log_softmax(scaled_SV, dim=-1)
-    draw_SV = log_prob_SV
     if banned_SV is not None:
         scaled_SV = scaled_SV.masked_fill(banned_SV, -torch.inf)
-        draw_SV = torch.log_softmax(scaled_SV, dim=-1)
-    weight_SV = (draw_SV.double().exp_() * _SCALE).round_().long()
-    drawn_S = _invert(_cut(weight_SV, knobs), uniform_S)
-    token_S = torch.where(knobs.greedy_S, scaled_SV.argmax(dim=-1), drawn_S)
+    token_S = scaled_SV.argmax(dim=-1)
+    if not knobs.all_greedy:
+        draw_SV = log_prob_SV if banned_SV is None else torch.log_softmax(scaled_SV, dim=-1)
+        weight_SV = (draw_SV.double().exp_() * _SCALE).round_().long()
+        token_S = torch.where(knobs.greedy_S, token_S, _invert(_cut(weight_SV, knobs), uniform_S))
     return token_S, log_prob_SV.gather(1, token_S[:, None])[:, 0]
 
 

@@ -17,8 +17,7 @@ from dataflex_rl.host.cpu.rollout.server import RolloutServer
 class DataflexReplica(RolloutReplica):
     """A replica served by one `RolloutServer`.
 
-    Options come from `rollout.engine_kwargs.dataflex`: slots (responses decoded side by side), prefill_rows (prompts
-    read together), buckets (padded lengths, null: chosen by the engine), threads (torch threads of the server).
+    Its settings, `rollout.engine_kwargs.dataflex`, are those of `EngineOptions`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

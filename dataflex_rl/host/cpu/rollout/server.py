@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM
 from verl.workers.config import HFModelConfig, RolloutConfig
 from verl.workers.rollout.replica import TokenOutput
 
-from dataflex_rl.host.cpu.decoding import Engine, Request
+from dataflex_rl.host.cpu.decoding import EngineOptions, Request
 
 _KNOWN = {"temperature", "top_p", "top_k", "seed", "max_tokens", "max_new_tokens", "ignore_eos", "logprobs"}
 _NEUTRAL = {"repetition_penalty": 1.0}
@@ -54,7 +54,8 @@ class RolloutServer:
     """
 
     def __init__(self, config: RolloutConfig, model_config: HFModelConfig, options: dict[str, Any]) -> None:
-        torch.set_num_threads(int(options.get("threads", 1)))
+        settings = EngineOptions.of(options)
+        torch.set_num_threads(settings.threads)
         self.config = config
         self.global_steps = 0
         device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -64,15 +65,8 @@ class RolloutServer:
         self.limit = config.response_length
         self.stop_ids = stop_ids_of(model, model_config.tokenizer)
         longest = config.max_model_len or config.prompt_length + config.response_length
-        self.engine = Engine(
-            model,
-            slots=int(options.get("slots", 64)),
-            prefill_rows=int(options.get("prefill_rows", 16)),
-            buckets=options.get("buckets"),
-            max_model_len=longest,
-            device=device,
-            pad_id=model_config.tokenizer.pad_token_id or 0,
-        )
+        pad_id = model_config.tokenizer.pad_token_id or 0
+        self.engine = settings.engine(model, max_model_len=longest, device=device, pad_id=pad_id)
 
     async def generate(
         self, prompt_ids: list[int], sampling_params: dict[str, Any], request_id: str, **media: Any
@@ -131,7 +125,7 @@ class RolloutServer:
         self.engine.pause()
 
     async def clear_kv_cache(self) -> None:
-        """Forget cached keys and values; the engine keeps none between requests."""
+        """Forget cached keys and values; and the prompts that were read."""
         self.engine.clear_cache()
 
     async def release_kv_cache(self) -> None:
