@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from dataflex_rl import record as rec
 from dataflex_rl.config.plain import plain
@@ -60,8 +60,7 @@ def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -
             return _report(view, record, "done before; force=true runs it again")
         build_sources(built, progress=True)
         place_regime(config)
-        rows = regime_rows(config, count_rows(config, fetch=True))
-        attempt = _Attempt(config, plan, record, built, rows)
+        attempt = _Attempt(config, plan, record, built, regime_rows(config, count_rows(config, fetch=True)))
         attempt.open()
         if attempt.lacks_nothing():
             return attempt.close(view)
@@ -138,7 +137,8 @@ class _Attempt:
 
     def _manifest(self, resolved: dict[str, Any]) -> dict[str, Any]:
         data, plan = self._config.data, self._plan
-        fingerprints = {key: _fingerprint(OmegaConf.select(self._config, key), data.prompt_key) for key in FILES}
+        names = [resolved["data"][key.removeprefix("data.")] for key in FILES]
+        train, val = (dataset_fingerprint(files, prompt_column=data.prompt_key) for files in names)
         return {
             **{
                 key: getattr(plan, key)
@@ -148,8 +148,8 @@ class _Attempt:
             "host": plan.host,
             "regime": regime_name(self._config),
             "config_hash": rec.config_hash(resolved, _ignored(self._config, self._built)),
-            "dataset_fingerprint": fingerprints[FILES[0]],
-            "evaluation_digest": evaluation_digest(resolved, fingerprints[FILES[1]]),
+            "dataset_fingerprint": train,
+            "evaluation_digest": evaluation_digest(resolved, val),
             "git_revision": rec.git_revision(Path(__file__).parent),
             "model_path": self._built.get(MODEL, str(resolved["actor_rollout_ref"]["model"]["path"])),
         }
@@ -189,12 +189,9 @@ class _Attempt:
                 self._mirror.stop()
                 view.close()
                 with suppress(rec.RecordError):  # a record that cannot be written is the likely reason
-                    said = str(error) or type(error).__name__
-                    rec.update_status(self._record, state="failed", phase="", error=said)
+                    rec.update_status(self._record, state="failed", phase="", error=str(error) or repr(error))
                 raise
-        if code == 0 and self.lacks_nothing():
-            return self.close(view)
-        return self._fail(view, code, since)
+        return self.close(view) if code == 0 and self.lacks_nothing() else self._fail(view, code, since)
 
     def _evaluation(self) -> str:
         return str((rec.read_manifest(self._record) or {})["evaluation_digest"])
@@ -224,8 +221,8 @@ class _Attempt:
         lacking = rec.why_not_done(self._record, self._plan.steps)
         assert lacking is None, lacking
         trouble = self._mirror.finish()
-        copy = f"W&B copy: {self._mirror.where}" if self._mirror.where else None
-        return _report(view, self._record, "", [line for line in (trouble, copy) if line])
+        copy = f"W&B copy: {self._mirror.where}" if self._mirror.where else ""
+        return _report(view, self._record, "", list(filter(None, (trouble, copy))))
 
     def _interrupt(self, view: Console, process: TrainingProcess) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):  # asked again, the end is the same
@@ -250,8 +247,3 @@ def evaluation_digest(resolved: Mapping[str, Any], data: str) -> str:
     limits = item_limits(resolved["data"]["val_files"], longest)
     sampling = resolved["actor_rollout_ref"]["rollout"]["val_kwargs"]
     return rec.config_hash({"data": data, "sampling": sampling, "response_length": longest, "limits": limits})
-
-
-def _fingerprint(files: Any, prompt_column: str) -> str:
-    names = [files] if isinstance(files, str) else [str(name) for name in files]
-    return dataset_fingerprint(names, prompt_column=prompt_column)
