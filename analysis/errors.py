@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -26,8 +27,12 @@ def unknown(kind: str, name: object, known: Iterable[object]) -> AnalysisError:
 def guarded(command: Callable[[], int]) -> int:
     """Run a command line's body: an AnalysisError becomes one line on stderr and exit code 2.
 
-    A reader that closes the pipe early (`| head`) ends the command quietly with exit code 1.
+    A reader that closes the pipe early (`| head`) ends the command quietly with exit code 1. What the terminal's
+    encoding lacks is escaped.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = command()
         sys.stdout.flush()

@@ -6,6 +6,8 @@ import importlib
 import sys
 from collections.abc import Sequence
 
+from dataflex_rl.output import safe_output
+
 COMMANDS = {
     "run": ("dataflex_rl.run", "train one run: dataflex-rl run method=difffilter seed=0"),
     "prepare": ("dataflex_rl.prepare", "write training tasks and benchmarks as parquet files, once"),
@@ -34,6 +36,7 @@ def usage() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Hand the arguments to a command; exit code 2 for an unknown one."""
+    safe_output()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())

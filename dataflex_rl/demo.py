@@ -15,10 +15,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from dataflex_rl.config.compose import cpu_environment
+from dataflex_rl.output import plain_console
 from dataflex_rl.record import RunRecord, read_evaluation, read_metrics
 from dataflex_rl.record.evaluation import domain_scores
 from dataflex_rl.run import main as run
@@ -68,9 +68,9 @@ def print_gain(records: dict[str, RunRecord], seconds: dict[str, float]) -> None
             f"{100 * sum(kept) / len(kept):.0f}%",
             f"{seconds[method]:.0f}",
         )
-    Console().print(table)
+    plain_console().print(table)
     hint = "One seed is one draw: compare methods over paired seeds before believing a difference."
-    Console().print(hint, style="dim")
+    plain_console().print(hint, style="dim")
     print(f"records: {next(iter(records.values())).path.parents[1]}")
 
 

@@ -27,12 +27,16 @@ from rich.table import Table
 from dataflex_rl import record as rec
 from dataflex_rl.config.compose import choices, compose_and, neighbours
 from dataflex_rl.config.paths import shipped
+from dataflex_rl.config.rows import count_rows
 from dataflex_rl.config.schema import check_shape
 from dataflex_rl.config.sources import build_sources, check_files, place_sources, to_build
 from dataflex_rl.data.benchmarks.rates import flags
+from dataflex_rl.data.catalogue import VAL
 from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.output import plain_console, safe_output
 from dataflex_rl.record.evaluation import PHASES, domain_scores, read_items
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment
+from dataflex_rl.runtime.scratch import scratch_folder
 from dataflex_rl.runtime.start.owner import serving
 
 _STEP = "global_step_"
@@ -50,6 +54,7 @@ class Target:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    safe_output()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
@@ -153,8 +158,8 @@ def _fresh(target: Target, out: str | None) -> int:
         from dataflex_rl.config.plan import settle
         from dataflex_rl.host.validate import validate
 
-        settle(config)
-        validate(config)
+        for line in (*settle(config).warnings, *validate(config)):
+            print(f"warning: {line}")
         benchmark = config.get("benchmark_name", "none")
         names = (config.model_name, config.task_name if benchmark == "none" else benchmark, f"step_{target.step}")
         default = Path(config.runs_dir).expanduser().resolve() / "evaluations" / "-".join(names)
@@ -175,12 +180,15 @@ def measure(config: DictConfig, out: Path, target: Target) -> int:
     built = to_build(config)
     place_sources(config)
     build_sources(built, progress=True)
+    for key, rows in count_rows(config, fetch=True).items():
+        if key == VAL and rows.needs_a_look:
+            print(f"warning: {rows.line(key)}")
     record = rec.RunRecord(out.expanduser().resolve()).create()
     for file in (record.eval, record.eval_items, record.log):
         file.unlink(missing_ok=True)
     rec.write_config(record, _resolved(evaluation_only(config, record.path, target)))
-    environment = child_environment(config.host.get("env") or {})
-    with serving(dict(config.host.env) if config.host.name == "cpu" else None):
+    with scratch_folder() as scratch, serving(dict(config.host.env) if config.host.name == "cpu" else None):
+        environment = {**child_environment(config.host.get("env") or {}), **scratch}
         process = TrainingProcess(record.path, [], environment, record.log)
         try:
             code = process.wait()
@@ -216,14 +224,12 @@ def _resolved(config: DictConfig) -> dict[str, Any]:
 
 def show(result: dict[str, Any], record: rec.RunRecord) -> None:
     """Print the counts, what distorts them, and where they are."""
-    from rich.console import Console
-
     phases = {phase for entry in result["benchmarks"].values() for phase in entry if phase in PHASES}
     for phase in sorted(phases):
         table = Table("domain", f"{phase} model", title="validation accuracy [percent]", title_justify="left")
         for domain, score in domain_scores(result, phase).items():
             table.add_row(domain, "missing" if score is None else f"{100 * score:.1f}")
-        Console(highlight=False).print(table)
+        plain_console().print(table)
     for line in flags(read_items(record)):
         print(f"note: {line}")
     print(f"result: {record.eval}")

@@ -8,7 +8,8 @@
 Settings, as KEY=VALUE:
 
 - task or benchmark: one of them
-- source: hub, or a folder with a file or folder per dataset, or one file; not for text3 and text12, which are generated
+- source: hub, or one file, or a folder with a file or folder per dataset, of which those files are read that name the
+  split and configuration of the hub; not for text3 and text12, which are generated
 - out: a folder of its own, replaced as a whole when everything is done; default: where the configuration of that name
   looks; a benchmark of the study gets a folder of its name in it
 - seed: of the order of prompts and options; not for text12, which is the same for everyone
@@ -28,10 +29,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dataflex_rl.config.quoting import run_line
 from dataflex_rl.data.cache import is_there
 from dataflex_rl.data.catalogue import BUILT, TRAIN, VAL, data_root
+from dataflex_rl.data.tasks.card import lines
 from dataflex_rl.data.tasks.folder import home
 from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.output import safe_output
 
 _NUMBERS = ("seed", "prompts", "held_out", "train_size", "val_size")
 _KEYS = ("task", "benchmark", "source", "out", "against", "any_size", *_NUMBERS)
@@ -61,13 +65,15 @@ class Request:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    safe_output()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2
     try:
         for folder, facts in run(parse(arguments)):
-            print(f"{folder}\n  {json.dumps(facts)}")
+            use = facts.pop("use", None)
+            print("\n  ".join([str(folder), json.dumps(facts), *lines(folder), *([f"use: {use}"] if use else [])]))
     except ConfigError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
@@ -179,13 +185,7 @@ def _multidomain(request: Request, task: str) -> list[tuple[Path, Any]]:
         seed=request.seed,
         **{name: size for name, size in sizes.items() if size is not None},
     )
-    return [(folder, {"overlap": overlap, **(_use(task, folder) if request.out else {})})]
-
-
-def _use(task: str, folder: Path) -> dict[str, str]:
-    """Return how a run reads a folder that its task's configuration does not name."""
-    files = zip((TRAIN, VAL), ("train", "val"), strict=True)
-    return {"use": " ".join((f"task={task}", *(f"{key}={(folder / split).resolve()}.parquet" for key, split in files)))}
+    return [(folder, {"overlap": overlap, **({"use": run_line(task, folder)} if request.out else {})})]
 
 
 def _text3(request: Request) -> list[tuple[Path, Any]]:
@@ -197,7 +197,7 @@ def _text3(request: Request) -> list[tuple[Path, Any]]:
     knobs = text3.Text3Knobs(seed=request.seed, **{name: size for name, size in sizes.items() if size is not None})
     folder = request.out or data_root() / "text3"
     overlap = text3.prepare(folder, knobs, _against(request.against or "text12"))
-    return [(folder, {**asdict(knobs), "overlap": overlap, **_use("text3", folder)})]
+    return [(folder, {**asdict(knobs), "overlap": overlap, "use": run_line("text3", folder)})]
 
 
 def _built(name: str, key: str) -> tuple[Path, Any]:

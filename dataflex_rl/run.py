@@ -14,12 +14,12 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
-from rich.console import Console as RichConsole
 from rich.table import Table
 
 from dataflex_rl.config.compose import chosen, compose_and, cpu_environment
@@ -27,6 +27,7 @@ from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import Plan, settle
 from dataflex_rl.config.sources import how_to_make
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.output import plain_console, safe_output
 from dataflex_rl.record import RecordBusy, RecordError, RunRecord, read_status
 from dataflex_rl.runtime.outcome import Exit, report
 from dataflex_rl.runtime.processes import child_environment, interpreter
@@ -34,10 +35,12 @@ from dataflex_rl.runtime.start.owner import serving
 from dataflex_rl.sweep.seeds import prepare
 
 DRY = (False, True, "json")
+SAID = "verl: "  # before each line of what verl says of a configuration
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    safe_output()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         request = prepare(arguments)
@@ -62,7 +65,7 @@ def run_one(config: DictConfig, arguments: Sequence[str] = ()) -> int:
     if config.dry_run not in DRY:
         raise ConfigError(f"dry_run={config.dry_run!r}: wanted false, true or json")
     plan = settle(config, arguments)
-    ask_verl(config)
+    plan = replace(plan, warnings=[*plan.warnings, *ask_verl(config)])
     if config.dry_run:
         show_plan(plan, as_json=config.dry_run == "json")
         return 0
@@ -77,8 +80,11 @@ def run_one(config: DictConfig, arguments: Sequence[str] = ()) -> int:
     return report(code, f"failed at step {status.step}/{status.steps}: {status.error}" if code == Exit.FAILED else None)
 
 
-def ask_verl(config: DictConfig) -> None:
+def ask_verl(config: DictConfig) -> list[str]:
     """Have verl check the configuration: in a process that has imported it, where there is one, else here.
+
+    Returns:
+        What verl says of it, one line each.
 
     Raises:
         ConfigError: verl refuses the configuration.
@@ -90,13 +96,13 @@ def ask_verl(config: DictConfig) -> None:
             command, input=json.dumps(plain(config)), env=environment, capture_output=True, text=True, check=False
         )
         if done.returncode == 0:
-            return
+            return [line for line in done.stdout.splitlines() if line.startswith(SAID)]
         if done.returncode == 2:
             raise ConfigError(done.stdout.strip())
         print(done.stderr, file=sys.stderr)  # a fault of ours: found again, and shown, below
     from dataflex_rl.host.validate import validate
 
-    validate(config)
+    return validate(config)
 
 
 def show_plan(plan: Plan, *, as_json: bool) -> None:
@@ -119,7 +125,7 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
             else value
         )
         table.add_row(key.replace("_", " "), str(shown))
-    RichConsole().print(table)
+    plain_console().print(table)
 
 
 if __name__ == "__main__":

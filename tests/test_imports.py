@@ -10,7 +10,7 @@ from pathlib import Path
 import dataflex_rl
 
 ROOT = Path(dataflex_rl.__file__).parents[1]
-VOCABULARY = {"errors", "seeding"}  # modules of the root that every room may import
+VOCABULARY = {"errors", "output", "quiet", "seeding"}  # modules of the root that every room may import
 ENTRIES = {"api", "cli", "demo", "evaluate", "plugin", "prepare", "run"}  # above all rooms: no room imports one
 BELOW = [{"record"}, {"rewards"}, {"data"}]  # these know the vocabulary and those before them
 ROOMS = [

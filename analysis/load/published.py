@@ -3,7 +3,8 @@
 Runs layout: run_id, campaign, model, method, seed, steps, regime, then the twelve benchmarks by name.
 Summary layout: scale, name, seed, then math, aime24, olympiadbench, minerva_math, gsm8k, gpqa. Its `math` column is not
 math500 (the values are no multiples of 1/500), so it stays a benchmark of its own with an unknown number of items.
-A blank cell is missing; 0.0 is a score.
+A blank cell is missing; 0.0 is a score. A file in which no cell exceeds 1 is read as fractions and turned into percent;
+one that mixes both is refused.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from analysis.benchmarks import DOMAINS, PAPER
 from analysis.errors import AnalysisError
 from analysis.load.frame import Run, Score
+from analysis.load.units import in_percent
 
 _RUN_COLUMNS = ("run_id", "campaign", "model", "method", "seed", "steps", "regime")
 _SUMMARY_COLUMNS = ("scale", "name", "seed")
@@ -35,14 +37,16 @@ def load(path: Path) -> tuple[list[Run], list[str]]:
     """Read one CSV file.
 
     Raises AnalysisError naming file, row (line number) and column: unknown or missing columns, a seed or step that is
-    no whole number, a cell that is no number, an empty method or model, a row with too few or too many cells.
+    no whole number, a cell that is no number, an empty method or model, a row with too few or too many cells, fractions
+    beside percent.
     """
     header, rows = _read(path)
     summary = set(_SUMMARY_COLUMNS) <= set(header)
     keys = _SUMMARY_COLUMNS if summary else _RUN_COLUMNS
     benchmarks = _benchmark_columns(path, header, keys, summary)
     runs = [(_summary_run if summary else _study_run)(path, line, row, benchmarks) for line, row in rows]
-    notes = _blank_notes(path, runs) + _unused_notes(path, runs)
+    runs, units = in_percent(path, runs)
+    notes = units + _blank_notes(path, runs) + _unused_notes(path, runs)
     if summary:
         notes.append(
             f"{path.name}: column 'math' is not math500 (no multiples of 0.2): summary 'six' here uses it instead"

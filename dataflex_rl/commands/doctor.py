@@ -15,13 +15,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import platformdirs
 import psutil
 from packaging.requirements import Requirement
 
 from dataflex_rl.commands.doctor_probes import MARK
+from dataflex_rl.config.places import CACHE, DATASETS, datasets_cache, existing
+from dataflex_rl.config.temporary import base_folder
+from dataflex_rl.data.cache import default_root
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.output import safe_output
 from dataflex_rl.record.files import check_writable
+from dataflex_rl.runtime.scratch import scratch_folder
 
 TRAINERS = ("dataflex_sync", "dataflex_mix_sync")  # what verl must know after loading the plugin
 _GIB = 2**30
@@ -48,6 +52,7 @@ class Check:
 
 def main(argv: list[str] | None = None) -> int:
     """Print one line per check; returns 0 if training can start, else 1."""
+    safe_output()
     parser = argparse.ArgumentParser(prog="dataflex-rl doctor", description=__doc__)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output instead of lines")
     parser.add_argument("--runs-dir", default="runs", help="where run records will be written (default: runs)")
@@ -121,24 +126,25 @@ def check_package(name: str, wanted: Requirement) -> Check:
 
 def check_disk(runs_dir: str) -> Iterator[Check]:
     """Check the folders that training writes to: writable, with room."""
-    places = {"disk for runs": runs_dir, "disk for the cache": platformdirs.user_cache_dir("dataflex_rl")}
-    for name, folder in places.items():
-        todo = "choose another with runs_dir=..." if name == "disk for runs" else "point XDG_CACHE_HOME elsewhere"
+    places = (
+        ("disk for runs", Path(runs_dir), "choose another with runs_dir=..."),
+        ("disk for the cache", default_root(), CACHE[1]),
+        ("disk for the cache of datasets", datasets_cache(), DATASETS[1]),
+    )
+    for name, folder, todo in places:
         try:
-            place = _existing(Path(folder).expanduser().resolve())
+            place = existing(folder.expanduser().resolve())
             check_writable(place)
         except ConfigError as error:
             yield Check(name=name, status="fail", detail=str(error).partition(": ")[2], todo=todo)
             continue
         free = shutil.disk_usage(place).free / _GIB
         yield _amount(name, free, _DISK_NEEDED, _DISK_WANTED, f"free in {place}", f"free some, or {todo}")
-
-
-def _existing(path: Path) -> Path:
-    """Return the path or the nearest folder above it that exists: a check creates nothing."""
-    while not path.exists():
-        path = path.parent
-    return path
+    try:
+        yield Check(name="temporary folder", status="ok", detail=str(base_folder()))
+    except ConfigError as error:
+        detail, _, todo = str(error).partition("; ")
+        yield Check(name="temporary folder", status="fail", detail=detail, todo=todo)
 
 
 def check_memory() -> Check:
@@ -201,7 +207,7 @@ def print_hooks(answer: dict[str, Any]) -> int:
 def check_registration(name: str, answer: dict[str, Any]) -> Check:
     """Check that the trainers are registered with verl; the reason where they are not."""
     if "error" in answer:
-        return Check(name=name, status="fail", detail=answer["error"], todo="the checks above come first")
+        return Check(name=name, status="fail", detail=answer["error"], todo="repair that, and what failed above")
     absent = [trainer for trainer in TRAINERS if trainer not in answer["trainers"]]
     if not absent:
         return Check(name=name, status="ok", detail=f"{', '.join(TRAINERS)} registered")
@@ -217,9 +223,14 @@ def _probe(function: str) -> dict[str, Any]:
     command = [sys.executable, "-c", f"from dataflex_rl.commands import doctor_probes as p; p.answer(p.{function})"]
     environment = {key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_SECONDS, env=environment)
+        with scratch_folder() as scratch:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_PROBE_SECONDS, env=environment | scratch
+            )
     except subprocess.TimeoutExpired:
         return {"error": f"no answer within {_PROBE_SECONDS} s"}
+    except ConfigError as error:
+        return {"error": str(error)}
     for line in done.stdout.splitlines():
         if line.startswith(MARK):
             value = json.loads(line.removeprefix(MARK))

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from dataflex_rl.quiet import RAY
+
 MARK = "dataflex-doctor:"  # before a probe's answer, among what its imports print
 
 
@@ -48,7 +50,7 @@ def registration() -> dict[str, Any]:
 def probe_worker() -> dict[str, Any]:
     """Return `registration` as a worker of a private Ray instance sees it."""
     ray = importlib.import_module("ray")
-    ray.init(address="local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    ray.init(address="local", num_cpus=1, include_dashboard=False, **RAY)
     try:
         value = ray.get(ray.remote(num_cpus=1)(registration).remote())
     finally:

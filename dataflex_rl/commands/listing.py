@@ -9,16 +9,16 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from dataflex_rl.components.registry import describe
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.output import plain_console, safe_output
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the components as a table, or as JSON with --json. Returns 0, or 2 if a third party's does not import."""
+    safe_output()
     parser = argparse.ArgumentParser(prog="dataflex-rl list", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
     parser.add_argument("--settings", action="store_true", help="list settings and parameters instead of components")
@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.json:
         print(json.dumps(components, indent=2, default=_plain))
         return 0
-    Console().print(_settings_table(components) if options.settings else _table(components))
+    plain_console().print(_settings_table(components) if options.settings else _table(components))
     return 0
 
 
@@ -47,7 +47,7 @@ def _settings_table(rows: Sequence[dict[str, Any]]) -> Table:
     for name in ("key", "default", "wanted", "help"):
         table.add_column(name, overflow="fold", ratio=2 if name == "help" else 1)
     for row in rows:
-        table.add_row(*(escape(row[name]) for name in ("key", "default", "wanted", "help")))
+        table.add_row(*(row[name] for name in ("key", "default", "wanted", "help")))
     return table
 
 

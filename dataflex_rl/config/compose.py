@@ -6,7 +6,6 @@ import importlib.util
 import os
 import re
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,8 +18,10 @@ from omegaconf.errors import OmegaConfBaseException
 
 from dataflex_rl.config.local_model import with_local_model
 from dataflex_rl.config.paths import shipped
+from dataflex_rl.config.quoting import readable
 from dataflex_rl.config.schema import check_shape
 from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.quiet import mute_missing_engines
 from dataflex_rl.record import RecordError
 
 _LAYOUT = re.compile(r"\s*(Config search path:|See https://).*", re.DOTALL)
@@ -34,10 +35,11 @@ def compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) -> 
         ConfigError: an unknown choice or key, a value of the wrong kind, an interpolation that leads nowhere;
             and, as RecordError, whatever the task refuses.
     """
-    warnings.filterwarnings("ignore", message=".* engine is not available.*")
-    os.environ.setdefault("VERL_LOGGING_LEVEL", "ERROR")
+    mute_missing_engines()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
+    arguments = readable(arguments)
     try:
+        arguments = with_local_model(arguments)
         _check_choices(arguments)
         return _compose_and(task, arguments)
     except HydraException as error:
@@ -58,7 +60,7 @@ def _compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) ->
 
     verl = f"hydra.searchpath=[file://{_package('verl') / 'trainer' / 'config'}]"  # as a package it would be imported
     given = any(_key(argument) == "hydra.searchpath" for argument in arguments)
-    saved, sys.argv = sys.argv, ["dataflex_rl.run", *with_local_model(arguments), *([] if given else [verl])]
+    saved, sys.argv = sys.argv, ["dataflex_rl.run", *arguments, *([] if given else [verl])]
     try:
         hydra.main(config_path=str(shipped("conf")), config_name="run", version_base="1.3")(job)()
     finally:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from dataflex_rl.components.settings import SETTINGS
 from dataflex_rl.config.compose import changed
+from dataflex_rl.config.local_model import place_template
 from dataflex_rl.config.memory import memory_warnings
 from dataflex_rl.config.mixing import settle_mixer
 from dataflex_rl.config.naming import check_name, method_name
-from dataflex_rl.config.plain import plain
+from dataflex_rl.config.places import check_places
 from dataflex_rl.config.regime import regime_name
+from dataflex_rl.config.rows import count_rows
 from dataflex_rl.config.sources import check_batches, check_files, check_model, missing, to_build
-from dataflex_rl.config.wandb_mode import mode_of
+from dataflex_rl.config.wandb_copy import plan_copy
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import Policy, split_block
 from dataflex_rl.record import check_writable, record_path
@@ -47,7 +49,10 @@ class Plan:
     tokens_at_most: int
     run_dir: str
     model_path: str
+    chat_template: str
     train_files: str
+    rows: list[str]
+    wandb: str
     to_prepare: list[str]
     changed: list[str]
     warnings: list[str]
@@ -85,18 +90,25 @@ def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
                     seed=config.seed,
                 )
             )
-    mode_of(plain(config.wandb), os.environ)
+    copy = plan_copy(config, os.environ)
     check_model(config)
+    template = place_template(config)
     check_files(config)
+    check_places(config)
     settle_mixer(config, mixer_block)
     check_writable(config.runs_dir, create=not config.dry_run)
-    plan = make_plan(config, block, changed(arguments))
-    check_batches(config)
-    return plan
+    plan = make_plan(config, block, changed(arguments), wandb=copy[0], chat_template=template[0])
+    warned = check_batches(config)
+    rows = count_rows(config)
+    lines = [entry.line(key) for key, entry in rows.items()]
+    warned += [entry.line(key) for key, entry in rows.items() if entry.needs_a_look]
+    return replace(plan, rows=lines, warnings=[*plan.warnings, *template[1], *copy[1], *warned])
 
 
-def make_plan(config: DictConfig, block: dict[str, Any], changes: Sequence[str] = ()) -> Plan:
-    """Return the plan of a settled configuration; changes: the settings that the user gave."""
+def make_plan(
+    config: DictConfig, block: dict[str, Any], changes: Sequence[str] = (), *, wandb: str, chat_template: str
+) -> Plan:
+    """Return the plan of a settled configuration, its rows not counted; changes: the settings that the user gave."""
     steps = _count(config, "trainer.total_training_steps")
     if config.get("steps", steps) != steps:
         raise ConfigError(f"steps={config.steps}: it repeats trainer.total_training_steps={steps}; set that one")
@@ -125,7 +137,10 @@ def make_plan(config: DictConfig, block: dict[str, Any], changes: Sequence[str] 
         tokens_at_most=steps * per_step * group * longest,
         run_dir=config.run_dir,
         model_path=str(config.actor_rollout_ref.model.path),
+        chat_template=chat_template,
         train_files=str(config.data.train_files),
+        rows=[],
+        wandb=wandb,
         to_prepare=missing(to_build(config)),
         changed=list(changes),
         warnings=memory_warnings(config),

@@ -6,7 +6,7 @@ A path `build:NAME` stands for something embedded that is built once; `prepared:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig, ListConfig, OmegaConf
@@ -106,27 +106,45 @@ def check_files(config: DictConfig) -> None:
             _check_file(key, path, str(config.data.prompt_key))
 
 
-def check_batches(config: DictConfig) -> None:
+def check_batches(config: DictConfig) -> list[str]:
     """Check that the user's files, already found readable, can be trained on.
+
+    Returns:
+        A warning for each column that only some of the files of a setting have: the others' rows get none there.
 
     Raises:
         ConfigError: a column that the verifier reads is missing, or the training rows make no batch.
     """
+    warned: list[str] = []
     import pyarrow.parquet as pq
 
     wanted = (str(config.data.reward_fn_key), "reward_model")
     for key in FILES:
-        schemas = [pq.ParquetFile(path) for path in _named_files(config, key)]
-        for file, path in zip(schemas, _named_files(config, key), strict=True):
+        paths = _named_files(config, key)
+        schemas = [pq.ParquetFile(path) for path in paths]
+        for file, path in zip(schemas, paths, strict=True):
             names = file.schema_arrow.names
             if missing := ", ".join(repr(name) for name in wanted if name not in names):
                 has = ", ".join(names)
                 raise ConfigError(f"{key}={path}: no column {missing}, which the verifier reads; it has: {has}")
+        warned += _some_lack(
+            key, {str(path): file.schema_arrow.names for path, file in zip(paths, schemas, strict=True)}
+        )
         rows = sum(file.metadata.num_rows for file in schemas)
         if key == TRAIN and schemas and rows < config.data.train_batch_size:
             raise ConfigError(
                 f"{key}: {rows} rows make no batch of data.train_batch_size={config.data.train_batch_size}"
             )
+    return warned
+
+
+def _some_lack(key: str, columns: Mapping[str, Sequence[str]]) -> list[str]:
+    every = dict.fromkeys(name for names in columns.values() for name in names)
+    return [
+        f"{key}: column {name!r} is not in {', '.join(lacking)}: those rows have none"
+        for name in every
+        if (lacking := [path for path, names in columns.items() if name not in names])
+    ]
 
 
 def _named_files(config: DictConfig, key: str) -> list[Path]:

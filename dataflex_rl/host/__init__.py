@@ -6,6 +6,8 @@ that must not happen while one of them is half imported.
 
 import warnings
 
+from dataflex_rl.quiet import mute_missing_engines
+
 with warnings.catch_warnings():
-    warnings.filterwarnings("ignore", message=".* engine is not available.*")  # of engines that nobody asked for
+    mute_missing_engines()
     import verl  # noqa: F401

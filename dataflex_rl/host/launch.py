@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +16,14 @@ from types import FrameType
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from dataflex_rl.quiet import mute_missing_engines
 from dataflex_rl.runtime.processes import STANDIN
 
 
 def main(argv: list[str]) -> int:
     """Train; the exit code is 0 if verl's loop returned."""
     signal.signal(signal.SIGTERM, _stop)
-    warnings.filterwarnings("ignore", message=".* engine is not available.*")
+    mute_missing_engines()
     import ray
     from verl.trainer.main_ppo import TaskRunnerV1, run_ppo
 

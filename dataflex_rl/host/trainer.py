@@ -22,10 +22,12 @@ from verl.utils import tensordict_utils as tu
 
 from dataflex_rl.config.plain import plain
 from dataflex_rl.data.benchmarks.rates import flags, rate_metrics
+from dataflex_rl.data.catalogue import TRAIN, VAL
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.draw_counter import PromptLedger
 from dataflex_rl.host import agent_loop
 from dataflex_rl.host.cpu.native import SyncOnAnyDevice
+from dataflex_rl.host.lengths import check_prompts
 from dataflex_rl.host.logbook import Logbook
 from dataflex_rl.host.policy_step import PolicyStep, host_facts
 from dataflex_rl.host.replay import OrderedReplayBuffer
@@ -91,6 +93,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
 
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
+        check_prompts(self.config, self.tokenizer, {TRAIN: self.train_dataset, VAL: self.val_dataset})
         columns = self.train_dataset.dataframe.column_names
         self._domain_column = self._domain_key if self._domain_key in columns else "data_source"
         if self._domain_column != self._domain_key:

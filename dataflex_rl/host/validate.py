@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import sys
-import warnings
 
 from hydra.errors import HydraException
 from omegaconf import DictConfig
@@ -16,18 +13,21 @@ from dataflex_rl.config.mixing import PLAIN_MODE
 from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.policy import HostFacts, Policy, split_block
+from dataflex_rl.quiet import heard
 
 
-def validate(config: DictConfig) -> None:
+def validate(config: DictConfig) -> list[str]:
     """Run verl's `validate_config`, build its actor, critic and rollout dataclasses, and mount policy and mixer.
 
     Nothing is printed and the configuration is left as it is.
 
+    Returns:
+        What verl prints and warns of meanwhile, one line each.
+
     Raises:
         ConfigError: whatever verl or the policy refuses, in one line.
     """
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
+    with heard() as said:
         from dataflex_rl.feed.config import parse_mixer
         from dataflex_rl.host.hook_check import check, works_with
         from dataflex_rl.host.hooks import HOOKS
@@ -55,6 +55,7 @@ def validate(config: DictConfig) -> None:
             cause = error.__cause__ if isinstance(error, HydraException) and error.__cause__ else error
             line = (str(cause).strip() or type(cause).__name__).splitlines()[0]
             raise ConfigError(f"verl refuses the configuration: {line}") from error
+    return [f"verl: {line}" for line in said]
 
 
 def _ask_verl(config: DictConfig) -> None:
@@ -110,9 +111,12 @@ def _check_sampling(config: DictConfig) -> None:
 
 
 def main() -> int:
-    """Check the configuration on standard input (JSON); exit code 2 and the reason on standard output if refused."""
+    """Check the configuration on standard input (JSON); on standard output goes what verl says of it, one line each, or
+    with exit code 2 why it is refused.
+    """
     try:
-        validate(DictConfig(json.load(sys.stdin)))
+        for line in validate(DictConfig(json.load(sys.stdin))):
+            print(line)
     except ConfigError as error:
         print(error)
         return 2

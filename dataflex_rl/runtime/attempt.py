@@ -5,17 +5,19 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from dataflex_rl import record as rec
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import Plan
 from dataflex_rl.config.regime import ignored_keys, note_source, place_regime, regime_name
+from dataflex_rl.config.rows import Rows, count_rows, regime_rows
 from dataflex_rl.config.sources import FILES, MODEL, build_sources, place_sources, to_build
 from dataflex_rl.data.benchmarks.limits import item_limits
 from dataflex_rl.data.benchmarks.rates import flags
@@ -27,6 +29,7 @@ from dataflex_rl.record.pairs import FIELD, comparability
 from dataflex_rl.record.status import now
 from dataflex_rl.runtime.console import Console, Phase, follow
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment, interruptible
+from dataflex_rl.runtime.scratch import scratch_folder
 from dataflex_rl.runtime.untrained import remember, use_known
 from dataflex_rl.runtime.uploader import Mirror
 from dataflex_rl.seeding import dataset_fingerprint
@@ -53,7 +56,7 @@ def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -
             return _report(view, record, "done before; force=true runs it again")
         build_sources(built, progress=True)
         place_regime(config)
-        attempt = _Attempt(config, plan, record, built)
+        attempt = _Attempt(config, plan, record, built, regime_rows(config, count_rows(config, fetch=True)))
         attempt.open()
         if attempt.lacks_nothing():
             return attempt.close(view)
@@ -106,8 +109,10 @@ def _report(view: Console, record: rec.RunRecord, text: str, notes: Sequence[str
 class _Attempt:
     """The state of one attempt."""
 
-    def __init__(self, config: DictConfig, plan: Plan, record: rec.RunRecord, built: dict[str, str]) -> None:
-        self._config, self._plan, self._record, self._built = config, plan, record, built
+    def __init__(
+        self, config: DictConfig, plan: Plan, record: rec.RunRecord, built: dict[str, str], rows: Mapping[str, Rows]
+    ) -> None:
+        self._config, self._plan, self._record, self._built, self._rows = config, plan, record, built, rows
         self._from = 0
         self._mirror = Mirror(record, plain(config.wandb))
 
@@ -123,11 +128,13 @@ class _Attempt:
         resolved = plain(self._config)
         rec.write_config(self._record, resolved)
         if rec.read_manifest(self._record) is None:
-            rec.write_manifest(self._record, **self._manifest(resolved))
+            rec.write_manifest(self._record, **self._manifest(resolved), record_id=uuid.uuid4().hex)
+        rec.update_manifest(self._record, rows={key: rows.as_dict() for key, rows in self._rows.items()})
 
     def _manifest(self, resolved: dict[str, Any]) -> dict[str, Any]:
         data, plan = self._config.data, self._plan
-        fingerprints = {key: _fingerprint(OmegaConf.select(self._config, key), data.prompt_key) for key in FILES}
+        names = [resolved["data"][key.removeprefix("data.")] for key in FILES]
+        train, val = (dataset_fingerprint(files, prompt_column=data.prompt_key) for files in names)
         return {
             **{
                 key: getattr(plan, key)
@@ -137,9 +144,9 @@ class _Attempt:
             "host": plan.host,
             "regime": regime_name(self._config),
             "config_hash": rec.config_hash(resolved, _ignored(self._config, self._built)),
-            "dataset_fingerprint": fingerprints[FILES[0]],
+            "dataset_fingerprint": train,
             FIELD: comparability(resolved),
-            "evaluation_digest": evaluation_digest(resolved, fingerprints[FILES[1]]),
+            "evaluation_digest": evaluation_digest(resolved, val),
             "git_revision": rec.git_revision(Path(__file__).parent),
             "model_path": self._built.get(MODEL, str(resolved["actor_rollout_ref"]["model"]["path"])),
         }
@@ -151,12 +158,18 @@ class _Attempt:
         )
 
     def train(self, view: Console, lock: rec.RecordLock) -> int:
-        """Start the training process and watch it to its end."""
+        """Start the training process, with a temporary folder of its own, and watch it to its end."""
+        with scratch_folder() as scratch:
+            return self._train(view, lock, scratch)
+
+    def _train(self, view: Console, lock: rec.RecordLock, scratch: Mapping[str, str]) -> int:
         rec.begin_attempt(self._record, steps=self._plan.steps, step=self._from)
         view.start(self._plan.as_dict(), from_step=self._from)
+        said = [line for line in self._plan.warnings if line not in self._plan.rows]  # rows are counted anew by now
+        view.warn([*said, *(rows.line(key) for key, rows in self._rows.items() if rows.needs_a_look)])
         known = bool(self._from) or self._know_untrained(view)
         changes = ["trainer.val_before_train=false"] if known else []
-        environment = child_environment(self._config.host.get("env") or {})
+        environment = {**child_environment(self._config.host.get("env") or {}), **scratch}
         since = self._record.log.stat().st_size if self._record.log.exists() else 0
         self._mirror.start()
         with interruptible():
@@ -168,14 +181,14 @@ class _Attempt:
                 code = process.wait()
             except KeyboardInterrupt:
                 return self._interrupt(view, process)
-            except BaseException:
+            except BaseException as error:
                 process.stop()
                 self._mirror.stop()
                 view.close()
+                with suppress(rec.RecordError):  # a record that cannot be written is the likely reason
+                    rec.update_status(self._record, state="failed", phase="", error=str(error) or repr(error))
                 raise
-        if code == 0 and self.lacks_nothing():
-            return self.close(view)
-        return self._fail(view, code, since)
+        return self.close(view) if code == 0 and self.lacks_nothing() else self._fail(view, code, since)
 
     def _evaluation(self) -> str:
         return str((rec.read_manifest(self._record) or {})["evaluation_digest"])
@@ -205,7 +218,8 @@ class _Attempt:
         lacking = rec.why_not_done(self._record, self._plan.steps)
         assert lacking is None, lacking
         trouble = self._mirror.finish()
-        return _report(view, self._record, "", [trouble] if trouble else [])
+        copy = f"W&B copy: {self._mirror.where}" if self._mirror.where else ""
+        return _report(view, self._record, "", list(filter(None, (trouble, copy))))
 
     def _interrupt(self, view: Console, process: TrainingProcess) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):  # asked again, the end is the same
@@ -230,8 +244,3 @@ def evaluation_digest(resolved: Mapping[str, Any], data: str) -> str:
     limits = item_limits(resolved["data"]["val_files"], longest)
     sampling = resolved["actor_rollout_ref"]["rollout"]["val_kwargs"]
     return rec.config_hash({"data": data, "sampling": sampling, "response_length": longest, "limits": limits})
-
-
-def _fingerprint(files: Any, prompt_column: str) -> str:
-    names = [files] if isinstance(files, str) else [str(name) for name in files]
-    return dataset_fingerprint(names, prompt_column=prompt_column)

@@ -7,7 +7,6 @@ whose own output goes to the record's log, writes it.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,13 +15,13 @@ from pathlib import Path
 from threading import Event
 from typing import Any, TextIO
 
-from rich.console import Console as RichConsole
 from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from dataflex_rl.output import plain_console
 from dataflex_rl.record.cause import cause_of
 from dataflex_rl.record.evaluation import domain_scores
 from dataflex_rl.record.files import RecordError
@@ -101,11 +100,11 @@ class Console:
         every: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._rich = RichConsole(file=file or sys.stdout, highlight=False, markup=False)
+        self._rich = plain_console(file)
         self._live_wanted = self._rich.is_terminal if live is None else live
         self._live: Live | None = None
         self._every, self._clock, self._printed = every, clock, -float("inf")
-        self._title, self._steps, self._step, self._phase = "", 0, 0, ""
+        self._steps, self._step, self._phase = 0, 0, ""
         self._data: Mapping[str, Any] = {}
         self._times: deque[float] = deque(maxlen=_RECENT)
 
@@ -114,12 +113,16 @@ class Console:
         self._steps, self._step = int(plan["steps"]), from_step
         parts = [str(plan[key]) for key in ("method", "model", "task") if plan.get(key) is not None]
         parts += [f"{key} {plan[key]}" for key in ("seed", "host") if plan.get(key) is not None]
-        self._title = ", ".join(parts)
         resumed = f", continues after step {from_step}" if from_step else ""
-        self._print(f"{self._title}: {self._steps} steps{resumed}")
+        self._print(f"{', '.join(parts)}: {self._steps} steps{resumed}")
         if self._live_wanted:
             self._live = Live(console=self._rich, get_renderable=self._view, refresh_per_second=4, transient=True)
             self._live.start()
+
+    def warn(self, lines: Sequence[str]) -> None:
+        """Show what changes data, results or cost, in lines that stay."""
+        for line in lines:
+            self._print(f"warning: {line}")
 
     def step(self, line: Mapping[str, Any]) -> None:
         """Show a finished step: a line of metrics.jsonl."""
@@ -141,9 +144,8 @@ class Console:
         """End with the table untrained -> trained of an eval.json, what distorts it, and where the record is."""
         self.close()
         self._rich.print(result_table(evaluation))
-        for note in notes:
-            self._print(f"note: {note}")
-        self._print(f"record: {path}")
+        for line in (*(f"note: {note}" for note in notes), f"record: {path}"):
+            self._print(line)
 
     def failed(self, error: str, log: Path, *, since: int = 0) -> None:
         """End with the cause, in a few lines from the log after its first `since` bytes, and where the log is."""

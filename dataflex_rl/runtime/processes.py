@@ -30,7 +30,6 @@ QUIET = {
     "RAY_DEDUP_LOGS": "0",
     "TQ_NUM_THREADS": "1",  # more than the cores is a warning per call
     "PYTHONHASHSEED": "0",
-    "VERL_LOGGING_LEVEL": "ERROR",
 }
 _NOT_INHERITED = ("RAY_ADDRESS", "HYDRA_FULL_ERROR")
 _TOKEN = "DATAFLEX_RL_RUN_TOKEN"

@@ -14,7 +14,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -24,14 +23,15 @@ from pathlib import Path
 
 import psutil
 
+from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.cause import cause_of
 from dataflex_rl.runtime.outcome import VARIABLE, Exit, read_reason
 from dataflex_rl.runtime.processes import die_with_parent
+from dataflex_rl.runtime.scratch import scratch_folder
 
 _TOKEN = "DATAFLEX_RL_SWEEP_TOKEN"
 _DEVICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 _PASSED_ON = ("DATAFLEX_", "WANDB_", "HF_", "HUGGING_FACE_", "PYTHONPATH", "XDG_CACHE_HOME", "OMP_NUM_THREADS")
-_TMP = "/tmp"  # short: a Ray instance puts sockets below it, whose paths may have 107 characters
 _POLL = 0.5  # [s]
 _FULL = 64 * 1024  # [bytes] a disk with less is full
 
@@ -75,32 +75,31 @@ def execute(job: Job) -> Outcome:
     def outcome(code: int, error: str | None) -> Outcome:
         return Outcome(code=code, error=error, node=node, seconds=time.monotonic() - begin)
 
-    temporary = ""
     try:
-        temporary = tempfile.mkdtemp(prefix="dfx-", dir=_TMP)
-        log, told = Path(job.log), Path(temporary, "outcome.json")
-        with log.open("ab") as output:
-            since = output.tell()
-            process = subprocess.Popen(
-                _here(job.command),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=job.folder if os.path.isdir(job.folder) else "/",
-                env=child_environment(os.environ, job, temporary) | {_TOKEN: token, VARIABLE: str(told)},
-                start_new_session=True,
-                preexec_fn=die_with_parent,
-            )
-        code, error = _watch(process, job, token)
-        return outcome(code, error or _reason(told, log, since, code))
+        with scratch_folder() as scratch:
+            log, told = Path(job.log), Path(scratch["TMPDIR"], "outcome.json")
+            with log.open("ab") as output:
+                since = output.tell()
+                process = subprocess.Popen(
+                    _here(job.command),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    cwd=job.folder if os.path.isdir(job.folder) else "/",
+                    env=child_environment(os.environ, job, scratch["TMPDIR"]) | {_TOKEN: token, VARIABLE: str(told)},
+                    start_new_session=True,
+                    preexec_fn=die_with_parent,
+                )
+            code, error = _watch(process, job, token)
+            return outcome(code, error or _reason(told, log, since, code))
+    except ConfigError as error:
+        return outcome(Exit.FAILED, f"cannot start the run: {error}")
     except OSError as error:
         return outcome(Exit.FAILED, f"cannot start the run: {error.filename}: {error.strerror or error}")
     except KeyboardInterrupt:  # between the start of the process and the watch over it
         with _uninterrupted():
             _end_rest(token)
         return outcome(Exit.INTERRUPTED, "interrupted")
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _here(command: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """The W&B copy of a run, kept by a process of its own: whatever happens to it, the run goes on.
 
-What came of it stands in the manifest under `wandb`: mode, id, project, steps, and an error if there was one.
+What came of it is in the manifest under `wandb`: mode, id, project, steps, where it is, and an error if there was one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PATIENCE = 120.0  # [s] for W&B to write or send what it has
 
 
 class Mirror:
-    """The copy of one attempt. `finish` or `stop` ends it.
+    """The copy of one attempt. `finish` or `stop` ends it; `where` is then its page or folder.
 
     Args:
         block: the configuration's `wandb`.
@@ -28,6 +28,7 @@ class Mirror:
     def __init__(self, record: RunRecord, block: Mapping[str, Any] | None) -> None:
         self._record, self._mode = record, mode_of(block, os.environ)
         self._process: subprocess.Popen[str] | None = None
+        self.where: str | None = None
 
     def start(self) -> None:
         """Begin to log steps as they come, where that is of use: online."""
@@ -52,6 +53,7 @@ class Mirror:
         except RecordError as error:
             return f"W&B: {error}"
         if result["error"] is None:
+            self.where = result["where"]
             return None
         return f"W&B ({self._mode}) failed: {result['error']}; the run record is complete, log it by hand with " + (
             f"python -m dataflex_rl.runtime.wandb_log {self._record.path}"

@@ -6,7 +6,7 @@
 A run does this by itself, in a process of its own, so that nothing W&B does can reach the training: offline in one go
 when it is done, from the record, with every step once; online from the start, and after a resume from the first step
 that W&B does not have. Project, group, name and tags come from the configuration and the manifest.
-The last line printed is JSON: {"mode", "id", "project", "steps", "error"}.
+The last line printed is JSON: {"mode", "id", "project", "steps", "where", "error"}; where: its page, or its folder.
 
 Exit codes: 0 logged, 1 W&B failed, 2 no such record.
 """
@@ -25,15 +25,18 @@ from typing import Any
 
 from dataflex_rl.config.wandb_mode import mode_of
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.output import safe_output
 from dataflex_rl.record import RecordError, RunRecord, read_config, read_evaluation, read_manifest, read_metrics
 
 _POLL = 2.0  # [s] between two looks at the record
 
 
 def run_id(manifest: Mapping[str, Any]) -> str:
-    """Return the W&B id of a run: the same for every attempt at it, another one for another configuration."""
+    """Return the W&B id of a record: the same for every attempt at it and every copy of it, another one for any other
+    record, of the same configuration elsewhere too. (Records without `record_id` are older.)
+    """
     keys = ("sweep", "model", "task", "regime", "method", "seed", "config_hash")
-    text = json.dumps([manifest[key] for key in keys])
+    text = json.dumps([manifest[key] for key in keys] + ([manifest["record_id"]] if "record_id" in manifest else []))
     return hashlib.blake2b(text.encode(), digest_size=8, person=b"dataflex_rl.wdb").hexdigest()
 
 
@@ -76,7 +79,7 @@ def steps_from(record: RunRecord, first: int, ended: threading.Event | None) -> 
 
 
 def log_record(record: RunRecord, *, ended: threading.Event | None = None) -> dict[str, Any]:
-    """Write a record to W&B; return {"mode", "id", "project", "steps"}.
+    """Write a record to W&B; return {"mode", "id", "project", "steps", "where"}.
 
     Raises:
         ConfigError: the folder holds no run record.
@@ -87,7 +90,7 @@ def log_record(record: RunRecord, *, ended: threading.Event | None = None) -> di
         raise ConfigError(f"{record.path}: no run record there (no manifest.json)")
     block = config.get("wandb")
     mode, facts = mode_of(block, os.environ), identity(manifest, block)
-    result = {"mode": mode, "id": facts["id"], "project": facts["project"], "steps": 0}
+    result = {"mode": mode, "id": facts["id"], "project": facts["project"], "steps": 0, "where": None}
     if mode == "disabled":
         return result
     if mode == "offline":
@@ -101,6 +104,7 @@ def log_record(record: RunRecord, *, ended: threading.Event | None = None) -> di
         **facts, mode=mode, dir=str(record.path), resume="allow" if mode == "online" else None,
         config={"record": manifest}, settings=settings,
     )  # fmt: skip
+    result["where"] = run.url if mode == "online" else str(Path(run.dir).parent)
     first = max(int(run.step), 1) if run.resumed else 1
     for step, data in steps_from(record, first, ended):
         run.log(data, step=step)
@@ -113,6 +117,7 @@ def log_record(record: RunRecord, *, ended: threading.Event | None = None) -> di
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    safe_output()
     arguments = list(sys.argv[1:] if argv is None else argv)
     follow = "--follow" in arguments
     folders = [argument for argument in arguments if not argument.startswith("-")]

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 
 from dataflex_rl.errors import ConfigError, unknown
+from dataflex_rl.output import safe_output
+from dataflex_rl.quiet import mute_missing_engines
 from dataflex_rl.sweep.interrupt import Interrupt, interruptible
 
 COMMANDS = ("plan", "launch", "status", "cancel", "audit")
@@ -29,12 +30,12 @@ ALLOW = "--allow-differences"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    safe_output()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(__doc__)
         return 0
-    warnings.filterwarnings("ignore", message=".* engine is not available.*")
-    os.environ.setdefault("VERL_LOGGING_LEVEL", "ERROR")
+    mute_missing_engines()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
     return interruptible(lambda interrupt: _guarded(arguments[0], arguments[1:], interrupt))
 

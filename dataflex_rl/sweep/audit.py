@@ -106,7 +106,8 @@ def planned_differences(sweep: Sweep) -> list[str]:
     found = []
     for (*campaign, _), runs in _grouped([asdict(run) for run in sweep.runs if run.seed == sweep.runs[0].seed]).items():
         conditions_of = [(run["method"], conditions(plain(sweep.configs[run["run_dir"]]))) for run in runs]
-        found += [f"{_name(campaign)}: {text}" for text in _disagreements(conditions_of).values()]
+        differences = _disagreements(conditions_of).values()
+        found += [f"not the method alone differs: {_name(campaign)}: {text}" for text in differences]
     return found
 
 

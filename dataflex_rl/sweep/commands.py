@@ -71,8 +71,8 @@ def launch(
         if lock.recovered:
             view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
         check_records(sweep)
-        for text in planned_differences(sweep):
-            view.event(f"warning: not the method alone differs: {text}")
+        for line in (*sweep.warnings, *planned_differences(sweep)):
+            view.event(f"warning: {line}")
         interrupt.check()
         try:
             fleet = Fleet(knobs.address, cpus=max(run.cpus for run in sweep.runs))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import socket
@@ -15,9 +14,11 @@ import psutil
 import ray
 from ray.exceptions import RayError, RayTaskError, TaskCancelledError
 
+from dataflex_rl import quiet
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.runtime.outcome import Exit
 from dataflex_rl.runtime.processes import interpreter
+from dataflex_rl.runtime.scratch import scratch_folder
 from dataflex_rl.runtime.task import Job, Outcome, execute
 
 _LISTENS = 10.0  # [s] in which a cluster must accept a connection
@@ -49,20 +50,20 @@ class Fleet:
 
     def __init__(self, address: str | None, *, cpus: float = 1) -> None:
         self._instance = ExitStack()
-        quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
         if address is None:
+            folder = self._instance.enter_context(scratch_folder())["RAY_TMPDIR"]
             count = max(os.cpu_count() or 1, math.ceil(cpus))
-            settings = {"num_cpus": count, "object_store_memory": _OBJECTS}
+            settings = {"num_cpus": count, "object_store_memory": _OBJECTS, "_temp_dir": f"{folder}/ray"}
             if interpreter() == sys.executable:
-                ray.init(address="local", include_dashboard=False, **settings, **quiet)
+                ray.init(address="local", include_dashboard=False, **settings, **quiet.RAY)
             else:
                 from dataflex_rl.runtime.start.instance import private_instance
 
-                ray.init(address=self._instance.enter_context(private_instance(settings, interpreter())), **quiet)
+                ray.init(address=self._instance.enter_context(private_instance(settings, interpreter())), **quiet.RAY)
         else:
             _check_reachable(address)
             try:
-                ray.init(address=address, **quiet)
+                ray.init(address=address, **quiet.RAY)
             except (ConnectionError, ValueError, RuntimeError) as error:
                 line = (str(error).strip() or type(error).__name__).splitlines()[0]
                 raise ConfigError(f"ray.address={address}: no Ray cluster there ({line})") from None

@@ -47,12 +47,17 @@ class Overview:
         return asdict(self)
 
 
-def state_now(run_state: RunState, status: Status, *, launcher_alive: bool) -> RunState:
-    """Join what the launcher noted with what the record says: the record knows better what is done or running."""
+def state_now(run_state: RunState, status: Status, *, launcher_alive: bool, held: bool | None = None) -> RunState:
+    """Join what the launcher noted with what the record says: the record knows better what is done or running.
+
+    held: whether a living process holds the record; None: not looked up. A running one that nobody holds is dead.
+    """
     if status.state == "done":
         return replace(run_state, state="done")
     if run_state.state in ("failed", "refused"):
         return run_state
+    if status.state == "running" and held is not None and not launcher_alive:
+        return replace(run_state, state="running" if held else "dead", error=None if held else _last(status))
     if status.state == "running":
         return replace(run_state, state="running" if launcher_alive else "interrupted")
     if run_state.state == "running" and not launcher_alive:
@@ -60,6 +65,10 @@ def state_now(run_state: RunState, status: Status, *, launcher_alive: bool) -> R
     if run_state.state == "waiting" and status.state in ("failed", "interrupted"):
         return replace(run_state, state="waiting" if launcher_alive else status.state, error=status.error)
     return run_state
+
+
+def _last(status: Status) -> str:
+    return f"process {status.pid} on {status.host or '?'} ended without a word after step {status.step}"
 
 
 def overview(
@@ -100,7 +109,7 @@ def overview(
     problems = [
         f"{_name(run)}: {run_state.state}: {run_state.error}"
         for run in runs
-        if (run_state := run_states.get(run["run_dir"], RunState())).state in ("failed", "refused")
+        if (run_state := run_states.get(run["run_dir"], RunState())).state in ("failed", "refused", "dead")
     ]
     return Overview(
         lines=tuple(lines), total=len(runs), **_count(runs, run_states), left=left, problems=tuple(problems)
@@ -120,7 +129,7 @@ def _count(runs: Sequence[Mapping[str, Any]], run_states: Mapping[str, RunState]
     return {
         "done": states.count("done"),
         "running": states.count("running"),
-        "waiting": states.count("waiting") + states.count("interrupted"),
+        "waiting": sum(states.count(state) for state in ("waiting", "interrupted", "dead")),
         "failed": states.count("failed") + states.count("refused"),
     }
 
@@ -140,7 +149,7 @@ def _left(
         if seconds is not None:
             took[run["method"]].append(seconds)
     every = [seconds for values in took.values() for seconds in values]
-    open_runs = [run for run in runs if _state(run, run_states) in ("running", "waiting", "interrupted")]
+    open_runs = [run for run in runs if _state(run, run_states) in ("running", "waiting", "interrupted", "dead")]
     if not open_runs or not every:
         return (None if open_runs else 0.0), {}
     usual = sum(every) / len(every)

@@ -76,6 +76,7 @@ class Sweep:
     folder: Path
     runs: tuple[Run, ...]
     configs: dict[str, DictConfig] = field(repr=False, compare=False)
+    warnings: tuple[str, ...] = ()  # of the runs' own checks, each once
 
     def config_of(self, run: Run) -> DictConfig:
         """Return the composed configuration of a run, a copy."""
@@ -127,7 +128,7 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
     found = [_compose(latest(arguments), sweep, knobs) for arguments in variants]
     runs, configs = [], {}
     for seed in sweep.seeds:
-        for run, config in found:
+        for run, config, _ in found:
             place = str(Path(run.run_dir).with_name(f"seed_{seed}"))
             if place in configs:
                 raise ConfigError(
@@ -142,7 +143,13 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
     if others:
         raise ConfigError(f"sweep {sweep.name!r} would lie in {folder} and {others[0]}; wanted one runs_dir=")
     return Sweep(
-        name=sweep.name, claim=sweep.claim, tables=sweep.tables, folder=folder, runs=tuple(runs), configs=configs
+        name=sweep.name,
+        claim=sweep.claim,
+        tables=sweep.tables,
+        folder=folder,
+        runs=tuple(runs),
+        configs=configs,
+        warnings=tuple(dict.fromkeys(line for *_, lines in found for line in lines)),
     )
 
 
@@ -168,17 +175,17 @@ def latest(arguments: Sequence[str]) -> list[str]:
     ]
 
 
-def _compose(arguments: list[str], sweep: SweepFile, knobs: Knobs) -> tuple[Run, DictConfig]:
-    """Compose, settle and check one variant and method at the first seed."""
+def _compose(arguments: list[str], sweep: SweepFile, knobs: Knobs) -> tuple[Run, DictConfig, list[str]]:
+    """Compose, settle and check one variant and method at the first seed; with what its checks warn of."""
     named = [*(a for a in arguments if not a.startswith("sweep=")), f"sweep={check_name('sweep', sweep.name)}"]
-    kept: list[tuple[Run, DictConfig]] = []
+    kept: list[tuple[Run, DictConfig, list[str]]] = []
 
     def task(config: DictConfig) -> int:
         from dataflex_rl.host.validate import validate
 
         plan = settle(config)
-        validate(config)
-        kept.append((_run(config, plan, sweep.estimate, knobs, named), config))
+        said = validate(config)
+        kept.append((_run(config, plan, sweep.estimate, knobs, named), config, [*plan.warnings, *said]))
         return 0
 
     compose_and(task, [*named, f"seed={sweep.seeds[0]}", "dry_run=true"])
@@ -215,8 +222,7 @@ def _tokens(plan: Plan, estimate: Estimate, longest: int) -> int | None:
     """Return the estimated tokens of a run: its training responses, and both evaluations' answers."""
     if estimate.response_tokens is None:
         return None
-    answers = plan.responses + 2 * estimate.evaluation_items
-    return round(answers * min(estimate.response_tokens, longest))
+    return round((plan.responses + 2 * estimate.evaluation_items) * min(estimate.response_tokens, longest))
 
 
 def check_controls(sweep: SweepFile, runs: Sequence[Run]) -> None:

@@ -22,6 +22,7 @@ from dataflex_rl.record import (
 )
 from dataflex_rl.record.evaluation import domain_scores
 from dataflex_rl.record.identity import VOLATILE
+from dataflex_rl.record.owner import holder_alive
 from dataflex_rl.runtime.processes import interpreter
 from dataflex_rl.sweep.overview import state_now
 from dataflex_rl.sweep.plan import Run, Sweep
@@ -83,12 +84,20 @@ def statuses_of(run_dirs: Iterable[str]) -> tuple[dict[str, Status], list[str]]:
 def joined(
     run_states: Mapping[str, RunState], statuses: Mapping[str, Status], *, launcher_alive: bool
 ) -> dict[str, RunState]:
-    """Return the states of all runs, joined with the statuses that are known."""
+    """Return the states of all runs, joined with the statuses that are known and whether a process holds the record."""
     known = {
-        key: state_now(run_states.get(key, RunState()), status, launcher_alive=launcher_alive)
+        key: state_now(run_states.get(key, RunState()), status, launcher_alive=launcher_alive, held=_held(key, status))
         for key, status in statuses.items()
     }
     return {**run_states, **known}
+
+
+def _held(run_dir: str, status: Status) -> bool | None:
+    """Return whether a living process holds a running record; None for one that is not, or whose lock is broken."""
+    try:
+        return holder_alive(RunRecord(Path(run_dir))) if status.state == "running" else None
+    except RecordError:
+        return None
 
 
 def score_of(run: Run) -> float | None:

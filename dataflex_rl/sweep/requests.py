@@ -75,7 +75,7 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
     }
     unchecked = knobs.address is None and plan["resources"]["gpus_per_run"] > 0
     plan["warnings"] = ["not checked against a cluster: give ray.address="] if unchecked else []
-    plan["warnings"] += [f"not the method alone differs: {text}" for text in planned_differences(sweep)]
+    plan["warnings"] += [*sweep.warnings, *planned_differences(sweep)]
     if as_json:
         print(json.dumps(plan, indent=2, allow_nan=False))
         return 0

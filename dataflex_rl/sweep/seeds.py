@@ -14,6 +14,7 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Glob, Override
 from hydra.errors import HydraException
 
+from dataflex_rl.config.quoting import readable
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.seeding import parse_seed
 
@@ -72,7 +73,8 @@ def prepare(arguments: Sequence[str]) -> Request:
         ConfigError: a list of seeds that is none, or `seed=` given twice.
     """
     arguments = [
-        argument.removeprefix("new_") if argument.startswith("new_sweep=") else argument for argument in arguments
+        argument.removeprefix("new_") if argument.startswith("new_sweep=") else argument
+        for argument in readable(arguments)
     ]
     given = [argument for argument in arguments if argument.startswith("seed=")]
     if len(given) > 1:
@@ -99,7 +101,7 @@ def points(arguments: Sequence[str]) -> list[tuple[str, ...]]:
         ConfigError: an override that Hydra cannot read, or a sweep over a pattern (`glob`).
     """
     choices: list[list[str]] = []
-    for argument in arguments:
+    for argument in readable(arguments):
         override = None if argument.startswith("-") or "=" not in argument else _parsed(argument)
         if override is None or not override.is_sweep_override():
             choices.append([argument])

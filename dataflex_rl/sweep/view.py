@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TextIO
 
-from rich.console import Console as RichConsole
 from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from dataflex_rl.output import plain_console
 from dataflex_rl.sweep.overview import Overview
 
 _COLUMNS = ("method", "done", "running", "waiting", "failed", "step", "mean [percent]", "left")
@@ -38,7 +37,7 @@ class View:
         every: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._rich = RichConsole(file=file or sys.stdout, highlight=False, markup=False)
+        self._rich = plain_console(file)
         self._live: Live | None = None
         self._wanted = self._rich.is_terminal if live is None else live
         self._every, self._clock, self._printed = every, clock, clock()

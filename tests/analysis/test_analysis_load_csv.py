@@ -1,6 +1,9 @@
 """Published CSV layouts: what is read, and every bad input with file, row and column."""
 
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,3 +116,41 @@ def test_sources_together_keep_their_blocks_apart(tmp_path, rng):
     assert len(load([str(one), str(one)]).runs) == 27
     with pytest.raises(AnalysisError, match="duplicate run"):
         load([str(one), str(write_csv(tmp_path / "copy.csv", csv_rows(Sweep(model="a"), rng)))])
+
+
+def test_fractions_are_turned_into_percent_and_said(tmp_path):
+    lines = ["r1,main,m,baseline,1,300,,0.5,0.759", "r2,main,m,topk,1,300,,1,0", "r3,main,m,topk,2,300,,0.25,"]
+    found = load([csv_file(tmp_path, HEADER, *lines)])
+    cells = [[s.accuracy for s in run.trained] for run in found.runs]
+    assert cells[:2] == [[50.0, 75.9], [100.0, 0.0]]
+    assert (cells[2][0], math.isnan(cells[2][1])) == (25.0, True)
+    assert "runs.csv: no cell exceeds 1: read as fractions, times 100" in found.notes
+
+
+def test_a_table_of_zeros_and_one_in_percent_stay(tmp_path):
+    zeros = load([csv_file(tmp_path, HEADER, "r1,main,m,baseline,1,300,,0,0")])
+    assert [s.accuracy for s in zeros.runs[0].trained] == [0.0, 0.0]
+    found = load([csv_file(tmp_path, HEADER, ROW, "r2,main,m,topk,1,300,,0.6,61.0")])
+    assert [s.accuracy for s in found.runs[1].trained] == [0.6, 61.0]
+    assert not any("fractions" in note for note in zeros.notes + found.notes)
+
+
+def test_fractions_beside_percent_are_refused_by_row_and_column(tmp_path):
+    with pytest.raises(AnalysisError, match=r"runs.csv:3: no cell exceeds 1, other rows are in percent"):
+        load([csv_file(tmp_path, HEADER, ROW, "r2,main,m,topk,1,300,,0.5,0.6")])
+    # One of the 500 items of math500 is 0.2 percent: 0.1 is none.
+    lines = ["r1,main,m,baseline,1,300,,0.1,60.0", "r2,main,m,topk,1,300,,0.3,61.0"]
+    with pytest.raises(AnalysisError, match=r"column of 'math500': 0.1 percent is less than one of its 500 items"):
+        load([csv_file(tmp_path, HEADER, *lines)])
+    lines = ["r1,main,m,baseline,1,300,,0.2,60.0", "r2,main,m,topk,1,300,,0.8,61.0"]
+    notes = load([csv_file(tmp_path, HEADER, *lines)]).notes
+    assert "runs.csv: math500 never exceeds 1: read as percent, as the other columns" in notes
+
+
+def test_a_method_that_the_terminal_cannot_show_is_escaped(tmp_path):
+    lines = [f"r{i},main,m,{method},{i},300,,{50 + i}.0,60.0" for i in (1, 2, 3) for method in ("baseline", "löng✓")]
+    source = csv_file(tmp_path, HEADER, *lines)
+    command = [sys.executable, "-m", "analysis.tables", "--runs", source, "--table", "main"]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+    assert b"l\\xf6ng\\u2713" in done.stdout

@@ -12,8 +12,9 @@ from dataflex_rl.data.benchmarks import text12
 from dataflex_rl.data.benchmarks.paper12 import items_of, names, prepare
 from dataflex_rl.data.benchmarks.specs import BENCHMARKS
 from dataflex_rl.data.tasks.items import Item, read_items
+from dataflex_rl.data.tasks.layout import Remote
 from dataflex_rl.data.tasks.multidomain3 import DOMAINS
-from dataflex_rl.data.tasks.read import Remote, read_rows
+from dataflex_rl.data.tasks.read import read_rows
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.rewards.dispatch import SOURCES, VERIFIERS
 

@@ -225,3 +225,9 @@ def test_a_stream_that_knows_only_ascii_is_enough():
     text = raw.getvalue().decode("ascii")
     assert ["average", "28.3", "68.3", "+40.0"] in rows(text)
     assert text.splitlines()[-1] == "record: /\\xe9"
+
+
+def test_what_changes_data_stays_on_the_screen_as_it_is():
+    out = io.StringIO()
+    Console(file=out, live=False).warn(["data.train_files: 3 dropped [longer]", "chat template: [/] :x:"])
+    assert out.getvalue() == "warning: data.train_files: 3 dropped [longer]\nwarning: chat template: [/] :x:\n"

@@ -25,7 +25,8 @@ def test_a_sound_environment_by_json(tmp_path):
     assert (done.returncode, answer["ok"]) == (0, True)
     assert list(checks) == [
         "python", "dataflex_rl", "torch", "verl", "TransferQueue", "ray", "disk for runs", "disk for the cache",
-        "memory", "accelerators", "verl interface", "plugin in the driver", "plugin in a Ray worker",
+        "disk for the cache of datasets", "temporary folder", "memory", "accelerators", "verl interface",
+        "plugin in the driver", "plugin in a Ray worker",
     ]  # fmt: skip
     assert checks["verl interface"]["detail"].endswith(" hooks checked, all fit")
     assert checks["plugin in a Ray worker"]["detail"] == "dataflex_sync, dataflex_mix_sync registered"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -69,6 +71,43 @@ def test_nothing_known_is_said_as_nothing_known() -> None:
 )
 def test_the_record_and_the_launcher_are_joined(run_state: str, status: str, alive: bool, state: str) -> None:
     assert state_now(RunState(state=run_state), Status(state=status), launcher_alive=alive).state == state
+
+
+@pytest.mark.parametrize(
+    ("held", "launcher", "state"), [(False, False, "dead"), (True, False, "running"), (False, True, "running")]
+)
+def test_a_running_record_that_no_process_holds_is_dead(held: bool, launcher: bool, state: str) -> None:
+    status = Status(state="running", pid=7, host="here", step=3)
+    found = state_now(RunState(state="running"), status, launcher_alive=launcher, held=held)
+    assert found.state == state
+    assert found.error == ("process 7 on here ended without a word after step 3" if state == "dead" else None)
+
+
+def test_status_names_a_dead_run_and_counts_it_as_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = launched(tmp_path / "big", 4)  # done, running, failed, pending: no process holds any
+    assert show_status(store, as_json=False) == 0
+    text = capsys.readouterr().out
+    assert "method1/seed_0: dead: process None on ? ended without a word after step 3" in text
+    assert "1/4 runs done, 0 running, 2 waiting, 1 failed" in text
+    child = subprocess.Popen([sys.executable, "-c", _HOLD, str(tmp_path / "big" / "m-t" / "method1" / "seed_0")],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+    assert child.stdout is not None
+    child.stdout.readline()
+    standing = standing_of(store)[0]
+    child.kill()
+    child.wait()
+    assert (standing.running, standing.problems) == (1, standing_of(store)[0].problems[1:])
+
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from dataflex_rl.record import RunRecord
+from dataflex_rl.record.owner import acquire
+held = acquire(RunRecord(Path(sys.argv[1])))
+print("held", flush=True)
+time.sleep(60)
+"""
 
 
 def test_plain_lines_where_there_is_no_terminal() -> None:

@@ -88,8 +88,10 @@ def test_the_summary_has_the_counts_that_the_analysis_reads(record: RunRecord) -
 
 def test_offline_twice_is_one_run_with_every_step_once(record: RunRecord, tmp_path: Path) -> None:
     for _ in range(2):  # the second time as after a resume
-        assert Mirror(record, {"project": "p"}).finish() is None
+        mirror = Mirror(record, {"project": "p"})
+        assert mirror.finish() is None
     manifest = json.loads(record.manifest.read_text())
+    assert mirror.where == manifest["wandb"]["where"] == str(next(record.path.glob("wandb/offline-run-*")))
     assert manifest["wandb"]["steps"] == 3
     assert (manifest["wandb"]["mode"], manifest["wandb"]["error"]) == ("offline", None)
     assert len(list(record.path.glob("wandb/offline-run-*"))) == 1
@@ -160,8 +162,11 @@ def test_online_a_resume_continues_the_same_run_without_a_step_twice(
         "id": run_id(manifest),
         "project": "dataflex_rl",
         "steps": 5,
+        "where": second.where,
         "error": None,
     }
+    assert second.where is not None
+    assert second.where.endswith(f"/runs/{run_id(manifest)}")
 
 
 def test_a_failure_of_wandb_is_one_line_and_recorded(record: RunRecord, monkeypatch: pytest.MonkeyPatch) -> None:

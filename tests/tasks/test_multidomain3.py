@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,8 @@ def test_every_domain_gives_its_prompts_and_the_card_says_where_from(root: Path,
     assert not {item.question for item in train} & {item.question for item in val}
     card = json.loads((tmp_path / "out" / "card.json").read_text())
     assert card["sources"][0] == {
-        "source": "gsm8k", "domain": "math", "path": str(DATA), "rows_in": 5, "rows_out": 3,
+        "source": "gsm8k", "domain": "math", "path": str(DATA), "files": [str(DATA / "gsm8k.jsonl")],
+        "left_out": {}, "rows_in": 5, "rows_out": 3,
         "dropped": {"no answer": 1, "repeated question": 1},
     }  # fmt: skip
     assert card["overlap"]["math"] == {"exact": 0, "ngram": 0}
@@ -110,11 +112,13 @@ def test_sizes_of_text3_fit_its_domains(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_text3_of_another_size_says_how_a_run_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["task=text3", f"out={tmp_path / 'made'}", "train_size=30", "val_size=15", "against=none"]) == 0
-    facts = json.loads(capsys.readouterr().out.splitlines()[1])
+    lines = capsys.readouterr().out.splitlines()
+    facts = json.loads(lines[1])
     assert (facts["train_size"], facts["val_size"], facts["seed"]) == (30, 15, 0)
-    words = facts["use"].split()
+    command = shlex.split(lines[-1].strip().removeprefix("use: "))
     files = [f"data.{split}_files={tmp_path / 'made' / split}.parquet" for split in ("train", "val")]
-    assert words == ["task=text3", *files]
+    words = command[3:]
+    assert (command[:3], words) == (["python", "-m", "dataflex_rl.run"], ["task=text3", *files])
     assert run_main([f"runs_dir={tmp_path}/runs", "dry_run=json", "model=smollm2_135m", *words]) == 0
     assert json.loads(capsys.readouterr().out)["train_files"] == str(tmp_path / "made" / "train.parquet")
 

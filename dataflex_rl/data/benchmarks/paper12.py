@@ -61,14 +61,16 @@ def _write(folder: Path, benchmark: str, source: str, seed: int, any_size: bool)
 def items_of(benchmark: Benchmark, *, source: str, seed: int, any_size: bool) -> tuple[list[Item], Loaded]:
     """Return the items of a benchmark with their token limits, and what was read.
 
-    Where the source has more than the study measured on, a subset is taken, in an order that depends on the ids alone.
+    Where the public source has more than the study measured on, a subset is taken, in an order that depends on the ids
+    alone; what is not in it is counted as dropped.
 
     Raises:
-        ConfigError: as `load`; fewer items than the study had, unless `any_size`.
+        ConfigError: as `load`; another number of items than the study had, unless `any_size`.
     """
     loaded = load(benchmark, source, seed=seed)
     items: Sequence[Item] = loaded.items
-    if len(items) > benchmark.total:
+    if benchmark.subset and len(items) > benchmark.total:
+        loaded.dropped["outside the study's subset"] += len(items) - benchmark.total
         kept = {item.item_id for item in seeded_order(items, seed)[: benchmark.total]}
         items = [item for item in items if item.item_id in kept]
     if len(items) != benchmark.total and not any_size:

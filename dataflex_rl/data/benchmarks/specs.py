@@ -1,6 +1,6 @@
 """The twelve benchmarks of the study: where they are, how a row reads, how many items they have.
 
-Token limits at evaluation: 8192 for mathematics, 4096 else. Of sources with more items than the study used, a
+Token limits at evaluation: 8192 for mathematics, 4096 else. Of the three sources with more items than the study used, a
 subset in an order that depends on the item ids alone is taken.
 """
 
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from dataflex_rl.data.tasks.items import Item, content_id
 from dataflex_rl.data.tasks.latex import without_dollars
+from dataflex_rl.data.tasks.layout import Remote
 from dataflex_rl.data.tasks.options import are_options, lettered, with_options
-from dataflex_rl.data.tasks.public import gsm8k_item, knights_item, math_item
-from dataflex_rl.data.tasks.read import Raw, Remote
+from dataflex_rl.data.tasks.public import PEOPLE_IN_NAMES, gsm8k_item, knights_item, math_item
+from dataflex_rl.data.tasks.read import Raw
 from dataflex_rl.data.tasks.source import Source, ident, text, texts
 from dataflex_rl.rewards.choice import LETTERS
 
@@ -23,18 +24,25 @@ LIMITS = {"math": 8192, "logic": 4096, "science": 4096}  # [tokens]
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark(Source):
-    """A source with the number of items the study measured on."""
+    """A source with the number of items the study measured on. subset: the public source has more."""
 
     total: int
+    subset: bool = False
 
 
 Convert = Callable[[Raw, int], Item | str]
 
 
+_SUBSETS = ("zebra_logic_mc", "mmlu_pro_chemistry", "mmlu_pro_physics")
+
+
 def _benchmark(
     name: str, domain: str, total: int, remote: Remote, columns: tuple[str, ...], convert: Convert
 ) -> Benchmark:
-    return Benchmark(name=name, domain=domain, total=total, remote=remote, columns=columns, convert=convert)
+    subset = name in _SUBSETS
+    return Benchmark(
+        name=name, domain=domain, total=total, remote=remote, columns=columns, convert=convert, subset=subset
+    )
 
 
 def _math500(row: Raw, seed: int) -> Item | str:
@@ -64,7 +72,8 @@ def _gsm8k(row: Raw, seed: int) -> Item | str:
 
 
 def _kk_hard(row: Raw, seed: int) -> Item | str:
-    return knights_item("kk_hard", row)
+    item = knights_item("kk_hard", row)
+    return item if isinstance(item, str) or item.difficulty in (7, 8) else "fewer than 7 people"
 
 
 _BBH_OPTION = re.compile(r"^\(([A-J])\)\s*(.+?)\s*$", re.M)
@@ -159,12 +168,12 @@ BENCHMARKS = {
             ("problem", "answer", "unique_id"), _math500,
         ),
         _benchmark(
-            "aime24", "math", 30, Remote(repo="HuggingFaceH4/aime_2024", split="train"),
+            "aime24", "math", 30, Remote(repo="HuggingFaceH4/aime_2024", split="train", sole=True),
             ("id", "problem", "answer"), _aime24,
         ),
         _benchmark(
             "olympiadbench", "math", 675,
-            Remote(repo="Hothan/OlympiadBench", configs=("OE_TO_maths_en_COMP",), split="train"),
+            Remote(repo="Hothan/OlympiadBench", configs=("OE_TO_maths_en_COMP",), split="train", sole=True),
             ("id", "question", "final_answer"), _olympiad,
         ),
         _benchmark(
@@ -177,7 +186,10 @@ BENCHMARKS = {
         ),
         _benchmark(
             "kk_hard", "logic", 200,
-            Remote(repo="K-and-K/knights-and-knaves", configs=("test",), split="", splits=("7ppl", "8ppl")),
+            Remote(
+                repo="K-and-K/knights-and-knaves", configs=("test",), split="", splits=("7ppl", "8ppl"),
+                also=PEOPLE_IN_NAMES,
+            ),
             ("quiz", "names", "solution", "knight_knave"), _kk_hard,
         ),
         _benchmark(
@@ -193,7 +205,7 @@ BENCHMARKS = {
         ),
         _benchmark(
             "gpqa_diamond", "science", 198,
-            Remote(repo="Idavidrein/gpqa", configs=("gpqa_diamond",), split="train", gated=True),
+            Remote(repo="Idavidrein/gpqa", configs=("gpqa_diamond",), split="train", sole=True, gated=True),
             _GPQA_COLUMNS, _gpqa,
         ),
         _benchmark("mmlu_pro_chemistry", "science", 500, _MMLU, _MMLU_COLUMNS, _mmlu_pro("chemistry")),

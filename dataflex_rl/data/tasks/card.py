@@ -10,6 +10,7 @@ from typing import Any
 
 from dataflex_rl.data.cache import is_there
 from dataflex_rl.data.tasks.items import Item
+from dataflex_rl.data.tasks.layout import choose
 from dataflex_rl.data.tasks.read import revision_of
 from dataflex_rl.data.tasks.source import Loaded, Source
 from dataflex_rl.errors import ConfigError
@@ -19,10 +20,14 @@ FILE = "card.json"
 
 
 def source_entry(source: Source, where: str, loaded: Loaded) -> dict[str, Any]:
-    """Return what a card says of one source: repository and revision (or path), rows in and out, dropped and why."""
-    origin = {"path": where}
+    """Return what a card says of one source: repository and revision, or path, files read and left out and why; rows in
+    and out, dropped and why.
+    """
     if where == "hub":
-        origin = {"repo": source.remote.repo, "revision": revision_of(source.name, source.remote)}
+        origin: dict[str, Any] = {"repo": source.remote.repo, "revision": revision_of(source.name, source.remote)}
+    else:
+        chosen = choose(source.name, source.remote, where)
+        origin = {"path": where, "files": list(map(str, chosen.files)), "left_out": chosen.left_out}
     return {
         "source": source.name,
         "domain": source.domain,
@@ -31,6 +36,25 @@ def source_entry(source: Source, where: str, loaded: Loaded) -> dict[str, Any]:
         "rows_out": len(loaded.items),
         "dropped": dict(sorted(loaded.dropped.items())),
     }
+
+
+def lines(folder: Path) -> list[str]:
+    """Return what the card of a folder says of its sources, one line each: rows read, taken and dropped, and of which
+    files; none for a folder without public sources.
+    """
+    sources = json.loads((folder / FILE).read_text(encoding="utf-8"))["sources"]
+    return [_line(entry) for entry in sources if isinstance(entry, dict) and "rows_in" in entry]
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in entry["dropped"].items())
+    parts = [f"{entry['source']}: {entry['rows_in']:,} rows read, {entry['rows_out']:,} taken"]
+    parts += [f"dropped: {reasons}"] if reasons else []
+    if entry.get("files"):
+        parts.append(f"files: {', '.join(Path(file).name for file in entry['files'])}")
+    if entry.get("left_out"):
+        parts.append("not read: " + ", ".join(f"{file} ({why})" for file, why in entry["left_out"].items()))
+    return "; ".join(parts)
 
 
 def counts(items: Iterable[Item]) -> dict[str, int]:

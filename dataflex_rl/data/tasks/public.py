@@ -7,8 +7,9 @@ from typing import Any
 
 from dataflex_rl.data.tasks.items import Item, content_id
 from dataflex_rl.data.tasks.latex import fits_box, says_something, without_dollars
+from dataflex_rl.data.tasks.layout import Remote
 from dataflex_rl.data.tasks.options import with_options
-from dataflex_rl.data.tasks.read import Raw, Remote
+from dataflex_rl.data.tasks.read import Raw
 from dataflex_rl.data.tasks.source import Source, text, texts
 from dataflex_rl.rewards.knights import gold_text, parse_gold
 
@@ -96,6 +97,7 @@ def _sciq(row: Raw, seed: int) -> Item | str:
 
 
 _PEOPLE = tuple(f"{n}ppl" for n in range(2, 9))
+PEOPLE_IN_NAMES = tuple((f"{n}ppl", f"people{n}") for n in range(2, 9))  # how the files of K-and-K are called
 SOURCES = {
     source.name: source
     for source in (
@@ -126,7 +128,9 @@ SOURCES = {
         Source(
             name="knights_and_knaves",
             domain="logic",
-            remote=Remote(repo="K-and-K/knights-and-knaves", configs=("train",), split="", splits=_PEOPLE),
+            remote=Remote(
+                repo="K-and-K/knights-and-knaves", configs=("train",), split="", splits=_PEOPLE, also=PEOPLE_IN_NAMES
+            ),
             columns=("quiz", "names", "solution", "knight_knave"),
             convert=_knights,
             repeats=True,

@@ -6,9 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dataflex_rl.data.tasks.items import Item
-from dataflex_rl.data.tasks.read import Raw, Remote, read_rows
+from dataflex_rl.data.tasks.layout import Remote, kind_of
+from dataflex_rl.data.tasks.read import Raw, read_rows
 from dataflex_rl.errors import ConfigError
 
 
@@ -42,14 +44,16 @@ def load(source: Source, where: str, *, seed: int) -> Loaded:
     """Read a source from `hub` or a path and convert its rows.
 
     Raises:
-        ConfigError: as `read_rows`; a value that is not what the schema says (source, row number); a repeated id.
+        ConfigError: as `read_rows`; a value that is not what the schema says (source, row number); a repeated id; rows
+            of several splits where the source declares none to choose.
     """
     rows = read_rows(source.name, source.remote, source.columns, where)
+    others = _other_splits(source, rows)
     items: list[Item] = []
     dropped: Counter[str] = Counter()
     seen: dict[str, int] = {}
     for number, row in enumerate(rows):
-        item = _convert(source, row, number, seed)
+        item = f"split {row['split']}" if row.get("split") in others else _convert(source, row, number, seed)
         if isinstance(item, str):
             dropped[item] += 1
         elif item.item_id not in seen:
@@ -61,6 +65,19 @@ def load(source: Source, where: str, *, seed: int) -> Loaded:
             first = seen[item.item_id]
             raise ConfigError(f"{source.name}: rows {first} and {number} have the same id {item.item_id!r}")
     return Loaded(items=items, rows=len(rows), dropped=dropped)
+
+
+def _other_splits(source: Source, rows: Sequence[Raw]) -> set[Any]:
+    """Return the values of a column `split` that name another split than the declared one."""
+    if "split" in source.columns:
+        return set()
+    kinds = {value: kind for row in rows if isinstance(value := row.get("split"), str) and (kind := kind_of(value))}
+    wanted = source.remote.kinds()
+    if source.remote.sole and len(set(kinds.values())) > 1:
+        raise ConfigError(
+            f"{source.name}: column 'split' holds {', '.join(sorted(kinds))}; wanted the rows of one split alone"
+        )
+    return set() if source.remote.sole else {value for value, kind in kinds.items() if wanted and kind not in wanted}
 
 
 def _convert(source: Source, row: Raw, number: int, seed: int) -> Item | str:

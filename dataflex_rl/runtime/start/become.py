@@ -12,6 +12,7 @@ import random
 import runpy
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -105,6 +106,7 @@ def _take_over(request: Request, files: Sequence[int], marks: Marks) -> None:
     os.chdir(request.folder)
     os.environ.clear()
     os.environ.update(request.environment)
+    tempfile.tempdir = None  # looked up anew: a run has a temporary folder of its own
     marks.write(request.environment)
 
 

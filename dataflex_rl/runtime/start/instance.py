@@ -69,6 +69,7 @@ def private_instance(settings: Mapping[str, Any], python: str) -> Iterator[str]:
                 num_gpus=settings.get("num_gpus"),
                 object_store_memory=settings.get("object_store_memory"),
                 resources=settings.get("resources"),
+                temp_dir=settings.get("_temp_dir"),
                 include_log_monitor=False,
                 no_monitor=True,
                 include_dashboard=False,

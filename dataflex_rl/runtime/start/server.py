@@ -18,10 +18,10 @@ import signal
 import socket
 import sys
 import time
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
+from dataflex_rl.quiet import mute_missing_engines
 from dataflex_rl.runtime.start.become import Marks, Request, as_worker, become
 
 MODULES = (
@@ -54,7 +54,7 @@ def main(argv: list[str]) -> int:
     marks = Marks()
     environment = dict(os.environ)
     listener = socket.socket(fileno=int(argv[1]))
-    warnings.filterwarnings("ignore", message=".* engine is not available.*")
+    mute_missing_engines()
     _import_all()
     (folder / "ready").touch()
     Server(listener, owner, environment, marks).serve()
