@@ -29,7 +29,7 @@ class Estimate:
         response_tokens: mean length of a response. [tokens]
         evaluation_items: items answered by the untrained and by the trained model.
         tokens_per_gpu_second: generated, scored and trained tokens per second of one GPU, by model name.
-        seconds_per_run: for runs without a GPU. [s]
+        seconds_per_run: for runs without a GPU, with as many at once as a machine of 2 cores takes. [s]
     """
 
     response_tokens: float | None = None

@@ -31,7 +31,7 @@ _SHARED = (
 class Run:
     """One run: what it is, where its record lies, what it asks for, and the arguments that start it.
 
-    `gpu_hours` is an estimate [GPU-hours], None where the sweep gives nothing to estimate from.
+    `gpu_hours` [GPU-hours] and `seconds` [s] are estimates, None where the sweep gives nothing to estimate from.
     """
 
     method: str
@@ -50,6 +50,7 @@ class Run:
     tokens_at_most: int
     tokens: int | None
     gpu_hours: float | None
+    seconds: float | None
     arguments: tuple[str, ...]
 
     @property
@@ -211,6 +212,7 @@ def _run(config: DictConfig, plan: Plan, estimate: Estimate, knobs: Knobs, argum
         cpus=float(knobs.cpus if knobs.cpus is not None else 4 * gpus or 2),
         tokens=tokens,
         gpu_hours=hours,
+        seconds=estimate.seconds_per_run if gpus == 0 else None,
         arguments=(
             *(a for a in arguments if not a.startswith("runs_dir=")),
             f"runs_dir={Path(plan.run_dir).parents[3]}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from dataflex_rl.sweep.files import SweepFile, find_sweep, read_sweep
 from dataflex_rl.sweep.options import Knobs, knobs_of, split_settings
 from dataflex_rl.sweep.plan import Sweep, make_plan
 from dataflex_rl.sweep.seeds import Request, prepare
-from dataflex_rl.sweep.view import View, plan_table, shared_of
+from dataflex_rl.sweep.view import View, plan_table, shared_of, span
 
 
 def plan_file(name: str, arguments: Sequence[str]) -> tuple[Sweep, Knobs]:
@@ -73,6 +74,7 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
         "cpus_per_run": max(run.cpus for run in sweep.runs),
         "max_concurrent": knobs.max_concurrent if knobs.address is None else _slots_at(sweep, knobs),
     }
+    plan["resources"] |= _here(sweep, knobs)
     unchecked = knobs.address is None and plan["resources"]["gpus_per_run"] > 0
     plan["warnings"] = ["not checked against a cluster: give ray.address="] if unchecked else []
     plan["warnings"] += [*sweep.warnings, *planned_differences(sweep)]
@@ -94,8 +96,27 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
     return 0
 
 
+def _here(sweep: Sweep, knobs: Knobs) -> dict[str, Any]:
+    """Return how many runs go at once on this machine, and about how long all take [s]; None where that is unknown."""
+    if knobs.address is not None or any(run.gpus for run in sweep.runs):
+        return {"at_once_here": None, "seconds_here": None}
+    fit = max(int((os.cpu_count() or 1) / max(run.cpus for run in sweep.runs) + 1e-6), 1)
+    at_once = min(fit, knobs.max_concurrent or fit, len(sweep.runs))
+    each = [run.seconds for run in sweep.runs]
+    known = None if None in each else sum(seconds for seconds in each if seconds is not None) / at_once
+    return {"at_once_here": at_once, "seconds_here": known}
+
+
 def _costs(plan: Mapping[str, Any]) -> list[str]:
     """Return the cost of a plan in short lines."""
+    here = plan["resources"]
+    if here["at_once_here"] is not None:
+        about = "" if here["seconds_here"] is None else f", about {span(here['seconds_here'])} in all"
+        return [f"{here['at_once_here']} at once on this machine{about}", *_tokens_and_hours(plan)]
+    return _tokens_and_hours(plan)
+
+
+def _tokens_and_hours(plan: Mapping[str, Any]) -> list[str]:
     hours, tokens = ("?" if plan[key] is None else f"{plan[key]:,.0f}" for key in ("gpu_hours", "tokens"))
     return [
         f"{len(plan['runs'])} runs; estimated {hours} GPU-hours, {tokens} tokens",

@@ -50,7 +50,7 @@ def run(folder: Path, method: str, seed: int, *, gpus: float = 0, cpus: float = 
     return Run(
         method=method, seed=seed, model="m", task="t", regime="full", run_dir=f"{folder}/m-t/{method}/seed_{seed}",
         scorer="none", actuator="none", mixer="none", host="stub", steps=1, gpus=gpus, cpus=cpus,
-        tokens_at_most=1, tokens=None, gpu_hours=None, arguments=(),
+        tokens_at_most=1, tokens=None, gpu_hours=None, seconds=None, arguments=(),
     )  # fmt: skip
 
 
