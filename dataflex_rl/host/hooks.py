@@ -86,6 +86,7 @@ _TRAINING = (
         "config | value | | the run's configuration",
         "global_steps total_training_steps | value | | the step under way and the last",
         "train_dataset val_dataset | value | | columns and rows of the data",
+        "tokenizer | value | | lengths of prompts",
         "replay_buffer | value | | surplus of the step",
         "role_worker_mapping | value | | worker classes by role",
     ),
