@@ -1,10 +1,9 @@
 """Write tests/golden: ten steps of each method on the CPU host, and print what changed. The only writer of that folder.
 
-    python scripts/regolden.py                # all methods of conf/method, about a minute each on 2 cores
+    python scripts/regolden.py                # all methods of conf/method, a quarter of a minute each on 2 cores
     python scripts/regolden.py uniform per    # some
 
-Numbers depend on the processor's floating-point kernels through sampling: compare on the kind of machine that wrote
-them.
+Numbers depend on the processor's floating-point kernels through sampling: each file names the kind it was written on.
 """
 
 from __future__ import annotations
@@ -12,12 +11,16 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import platform
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from dataflex_rl.config.compose import cpu_environment
+from dataflex_rl.runtime.start.owner import serving
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -53,7 +56,7 @@ def render(method: str, record: Path) -> str:
     rows = [["step", *COLUMNS]]
     rows += [[str(line["step"]), *(number(line["data"].get(key)) for key in COLUMNS.values())] for line in lines]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    out = [f"# {' '.join(arguments(method))}"]
+    out = [f"# {' '.join(arguments(method))}", processor_line()]
     out += ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     last = lines[-1]["data"]
     out += [f"{key} {number(value)}" for key, value in sorted(last.items()) if key.startswith("dataflex/share_")]
@@ -63,6 +66,14 @@ def render(method: str, record: Path) -> str:
         before, after = entry["untrained"], entry["trained"]
         out.append(f"{name} {before['correct']} -> {after['correct']} of {after['total']}")
     return "\n".join(out) + "\n"
+
+
+def processor_line() -> str:
+    """Return the line that names this machine's kind of processor: its maker and widest vector instructions."""
+    facts = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else platform.machine()
+    maker = next((line.split(":")[1].strip() for line in facts.splitlines() if line.startswith("vendor_id")), "unknown")
+    wide = next((name for name in ("avx512f", "avx2") if name in facts), "other")
+    return f"# processor {maker} {wide}"
 
 
 def number(value: Any) -> str:
@@ -86,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     wanted = parser.parse_args(argv).methods or methods()
     changed = 0
     GOLDEN.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, serving(cpu_environment([])):
         for i, method in enumerate(wanted, start=1):
             print(f"[{i}/{len(wanted)}] {method}", flush=True)
             new, path = render(method, run(method, Path(folder))), GOLDEN / f"{method}.txt"
