@@ -5,14 +5,25 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
+from dataflex_rl.runtime.processes import STANDIN
 from tests.host.conftest import SIZE, STEPS
-from tests.host.training import Finished, environment, kill, lines_so_far, read_lines, start, train, untimed, wait_for
+from tests.host.training import (
+    Finished,
+    kill,
+    lines_so_far,
+    read_lines,
+    start,
+    train,
+    training_environment,
+    untimed,
+    wait_for,
+)
+from tests.served import served
 
 SHADOW = ("dataflex/shadow/", "dataflex/acting")
 
@@ -62,14 +73,14 @@ def test_uniform_equals_verls_own_sync_trainer(uniform: Finished, tmp_path: Path
     """Same prompts, rewards, losses and final weights, bit for bit, within the first pass of the data."""
     log = tmp_path / "native.jsonl"
     command = [
-        sys.executable, "-m", "dataflex_rl.host.launch", str(uniform.record),
+        served()[STANDIN], "-m", "dataflex_rl.host.launch", str(uniform.record),
         "trainer.v1.trainer_mode=sync_cpu",
         "trainer.v1.sampler.custom_sampler.path=pkg://dataflex_rl.host.replay",
         "trainer.v1.sampler.custom_sampler.name=OrderedReplayBuffer",
         "trainer.logger=[file]", f"trainer.default_local_dir={tmp_path}/checkpoints", "run_dir=null",
     ]  # fmt: skip
     done = subprocess.run(
-        command, env=environment(VERL_PLATFORM="cpu", VERL_FILE_LOGGER_PATH=str(log)), capture_output=True, text=True
+        command, env=training_environment(VERL_FILE_LOGGER_PATH=str(log)), capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     native = [line["data"] for line in read_lines(log) if line["step"] > 0]

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from dataflex_rl.config.compose import cpu_environment
+from dataflex_rl.runtime.processes import child_environment
 from tests.served import served
 
 PATIENCE = 420  # [s] no run of these tests takes longer
@@ -67,6 +69,13 @@ def actor_weights(folder: Path) -> dict[str, torch.Tensor]:
 def environment(**extra: str) -> dict[str, str]:
     """Return this environment without what would lead a child into another Ray instance, with the worker server."""
     return {**{key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}, **served(), **extra}
+
+
+def training_environment(**extra: str) -> dict[str, str]:
+    """Return the environment of a training process that the session's worker server forks."""
+    host = cpu_environment([])
+    assert host is not None, "the default host is the CPU"
+    return {**child_environment(host), **served(), **extra}
 
 
 def start(runs_dir: Path, *overrides: str, module: str = "dataflex_rl.run") -> subprocess.Popen[str]:
