@@ -127,8 +127,11 @@ class Judge:
         return True
 
     def _same_reals(self, gold: str, pred: str) -> bool:
-        """Return whether one answer describes by relations the reals that the other one writes as intervals."""
-        if has_relation(gold) == has_relation(pred) or not (is_set_of_reals(gold) or is_set_of_reals(pred)):
+        """Return whether one answer describes by relations or `\\mathbb{R}` the reals that the other writes as intervals."""
+        relations, named = [has_relation(text) for text in (gold, pred)], ["\\mathbb" in text for text in (gold, pred)]
+        if all(relations) or (not any(relations) and named[0] == named[1]):
+            return False
+        if not (is_set_of_reals(gold) or is_set_of_reals(pred)):
             return False
         sides: list[list[str]] = []
         for text in (gold, pred):

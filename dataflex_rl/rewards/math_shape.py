@@ -13,7 +13,7 @@ from dataflex_rl.rewards.notation import tidy
 
 _GAP = r"(?:[\s~]|\\q?quad(?![A-Za-z])|\\[,;: ])*"
 _COUNTED = re.compile(r"\\text\s*\{(?=[^{}]*\d)([^{}]*)\}")  # text with a number in it is no word
-_JOINED = re.compile(r"\\text\s*\{\s*,?\s*(or|and)\b\s*([^{}]+)\}")
+_JOINED = re.compile(r"\\text\s*\{\s*,?\s*(or|and)\b\s*([^{}\s][^{}]*)\}")
 _WORD = re.compile(
     rf"{_GAP},?{_GAP}(?:\\text\s*\{{\s*,?\s*(?:or|and)\s*,?\s*\}}|(?<=[\s\d)\]}}])(?:or|and)(?=[\s\d(\[\\]))\s*,?{_GAP}"
 )
@@ -21,12 +21,16 @@ _OUTER = re.compile(rf"\A{_GAP}|(?<![\\\s~]){_GAP}\Z")
 _PART = re.compile(r"\\[{}]|\\.|[()\[\]{},;]", re.DOTALL)
 _LETTER = (
     r"(?:[A-Za-z]|\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|phi|omega|rho|sigma|tau|xi|ell))"
-    r"(?:_(?:\w|\{\w+\}))?'*"
+    r"(?:_(?:\w|\{\w+\}|\\m(?:ax|in)\s?|\{\\m(?:ax|in)\s?\}|\{\\(?:text|mathrm)\s*\{\w+\}\}))?'*"
 )
 _SEGMENT = (
-    r"(?:\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar)\s*\{?\s*)?(?:[A-Z](?:_(?:\w|\{\w+\}))?\s*){1,6}\}?"
+    r"(?:m?\s*\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar)\s*\{?\s*)?"
+    r"(?:[A-Z](?:_(?:\w|\{\w+\}))?\s*){1,6}\}?"
 )
-_SYMBOL = rf"(?:{_LETTER}(?:\(\s*[A-Za-z]\s*\))?|\|?\s*{_SEGMENT}\|?)"
+_WORDS = (  # `\\text{Area} = 5`, not `\\text{not} = 5`
+    r"\\(?:text|mathrm)\s*\{(?![^{}]*\b(?:not|no|never|wrong|or|if|than|less|more|except)\b)[A-Za-z][A-Za-z\s]{0,40}\}"
+)
+_SYMBOL = rf"(?:{_WORDS}|{_LETTER}(?:\(\s*(?:[A-Za-z]|-?\d{{1,4}})\s*\))?|\|?\s*{_SEGMENT}\|?)"
 _RATIO = rf"(?:{_SYMBOL}(?:\s*[:/]\s*{_SYMBOL})?|\\frac\{{{_SYMBOL}\}}\{{{_SYMBOL}\}})"
 _NAME = re.compile(rf"\s*(?P<name>{_RATIO}|\(\s*{_LETTER}(?:\s*,\s*{_LETTER})+\s*\))\s*(?:=|\\in(?![A-Za-z]))\s*")
 _BUILDER = re.compile(rf"\\?\{{\s*{_LETTER}\s*(?:\\in\s*\\mathbb\s*\{{?R\}}?\s*)?[|:](?P<condition>[^|:{{}}]*)\\?\}}")

@@ -38,9 +38,14 @@ _COUNT = re.compile(r"(?<!\^)(?<!\^\{)(?<!\^\{-)\d|[?,;=<>]")
 _DEGREE = re.compile(r"(?<=[\d}])\s*(?:\^\s*\\circ)\s*$")
 _NO_UNIT = re.compile(  # what changes or denies a number, or makes a sentence of it
     r"\b(?:is|isn|are|was|be|not|no|nor|or|and|but|if|then|than|else|wrong|false|incorrect|true|correct|at|most|least"
-    r"|about|more|less|over|under|up|down|to|from|by|of|between|times|plus|minus|divided|half|double|twice|dozen|hundred"
-    r"|thousand|million|billion|trillion|mod|modulo|pi|tau|phi|theta|alpha|beta|sqrt|sin|cos|tan|log|exp|inf|infinity"
-    r"|prime|factorial|squared|cubed|for|when|where|with|base|remainder|maybe|never|except|i|e)\b",
+    r"|about|approx\w*|roughly|nearly|almost|around|more|less|over|under|up|down|to|from|by|of|between|through|versus|vs"
+    r"|times|plus|minus|divided|half|halves|double|twice|quarter|dozens?|tens|hundreds?|thousands?|millions?|billions?"
+    r"|trillions?|bn|lakhs?|crores?|(?:third|(?:four|fif|six|seven|eigh|nin|ten|hundred|thousand|million)th)s?"
+    r"|(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six|seven|eigh|nine)teen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)(?!-)"
+    r"|mod|modulo|pi|tau|phi|theta|alpha|beta|gamma|delta|lambda|mu|rho|sigma|omega|sqrt|root|sin|cos|tan|log|ln|exp"
+    r"|inf|infinity|prime|factorial|choose|inverse|squared|cubed|for|when|where|with|base|remainder|maybe|perhaps"
+    r"|possibly|probably|alternatively|either|neither|unless|never|except|i|e|(?-i:[knqxyz]))\b",
     re.I,
 )
 
@@ -123,7 +128,7 @@ def split_unit(text: str) -> tuple[str, str]:
     for pattern in (_UNIT, _PLAIN_UNIT, _SYMBOL_UNIT):
         found = pattern.search(text)
         if found is not None and text[: found.start()].strip():
-            unit = _FONT.sub(r" \1 ", found["unit"] + (found.groupdict().get("power") or ""))
+            unit = _SPACING.sub(" ", _FONT.sub(r" \1 ", found["unit"] + (found.groupdict().get("power") or "")))
             if len(unit.split()) <= 6 and not _NO_UNIT.search(unit) and not _COUNT.search(unit):
                 return text[: found.start()].strip(), _plain_unit(unit)
             return text, ""

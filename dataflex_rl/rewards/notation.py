@@ -69,6 +69,7 @@ _SIGNS = {  # one character -> LaTeX
     "\u211a": "\\mathbb{Q}",
     "\u2102": "\\mathbb{C}",
     "\u2026": "\\ldots ",
+    "\u00a2": "\\text{ cents}",
     "\u03f5": "\\epsilon ",
     "\u03d5": "\\phi ",
     "\u00b5": "\\mu ",
@@ -144,6 +145,13 @@ _SPELLINGS = tuple(  # (pattern, LaTeX); the order counts
         (r"(?<![\w)}\]])\+\s*(?=\\infty)", ""),
         (r"\\(?:imath|mathrm i)(?![A-Za-z])", " i "),
         (r"\\text\s*\{\s*\}", " "),
+        (r"\\(?:bf|rm|it|bfseries|tiny|small|normalsize|[lL]arge|LARGE|[hH]uge|underline)(?![A-Za-z])", " "),
+        (r"\\(?:text)?color\s*\{[^{}]*\}", " "),
+        (r"\{\s*([^{}\\]+?)\s*\\choose(?![A-Za-z])\s*([^{}\\]+?)\s*\}", r"\\binom{\1}{\2}"),
+        (r"\\log\s*_\s*(\d)(?:\s|~|\\[,;: ])+(?=\d)", r"\\log_{\1} "),  # the base ends with its digit
+        (r"(\^\\circ)\s*([CF])(?![A-Za-z])", r"\1\\text{\2}"),
+        (r"\{:\}", ":"),
+        (r"(?<![\w)}])\((\d+)\)\s*(?=_)", r"\1"),  # `(21)_3` is `21_3`
     )
 )
 _TWICE = re.compile(r"\\\\(?=[A-Za-z]{2})")  # a backslash that was escaped; in a matrix it ends a row

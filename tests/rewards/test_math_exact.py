@@ -51,6 +51,17 @@ NOT_EQUAL = [  # gold, boxed
     ("12", "12\\text{ to 15}"), ("12", "12 \\mathrm{or} 15"), ("12", "12\\text{ or }15"), ("12", "\\text{12 or 15}"),
     ("12", "12 / 15"),
     ("12", "12\\text{ but not 15}"), ("12", "12\\text{ or fifteen}"), ("12", "12 \\text{if} x>0"),
+    # a word after a number that changes it is no unit
+    ("12", "12\\text{ thousands}"), ("12", "12\\text{ dozens}"), ("12", "12 millions"), ("12", "12\\text{ tenths}"),
+    ("12", "12\\text{ halves}"), ("12", "12\\text{ third}"), ("12", "12\\text{ thirteen}"),
+    ("12", "12\\text{ point five}"),
+    ("12", "12\\text{k}"), ("12", "12\\text{x}"), ("12", "12\\text{ lambda}"), ("12", "12\\text{ ln x}"),
+    ("12", "12\\text{ roughly}"), ("12", "12\\text{ approximately}"), ("12", "12\\text{ through fifteen}"),
+    ("12", "12\\text{ alternatively more}"), ("12", "12\\text{ inverse}"), ("12", "12\\,\\text{k}"),
+    ("12", "12\\text{, 15}"),
+    # what a text denies names nothing, nor does a logarithm's base end elsewhere
+    ("5", "\\text{not} = 5"), ("5", "\\text{less than} = 5"), ("f(2)=10", "f(3)=10"), ("\\log_2 3", "\\log_3 2"),
+    ("\\log_{10} 3", "\\log_1 03"), ("\\log_2 8", "\\log 28"), ("(-\\infty,5)", "\\mathbb{R}"), ("1,2", "\\mathbb{R}"),
     # sides, directions, order
     ("AB=4, CD=5", "5,4"), ("4,5", "AB=5, CD=4"), ("(-2,3)", "-2\\le x<3"), ("(-2,3)", "-2<x\\text{ or }x<3"),
     ("x<1", "x\\le 1"),

@@ -59,6 +59,25 @@ SAME = [  # gold, boxed
     ("7,11", "7\\text{ and }11"), ("7,11", "7 \\quad \\text{or} \\quad 11"),
     ("(11,7)or(7,11)", "(7,11),(11,7)"), ("1,2,3", "{1,2,3}"),
     ("\\frac{NO}{BO}=\\frac{1}{\\sqrt6}", "\\frac{1}{\\sqrt6}"), ("7:32", "S_{MBCN}:S=7:32"), ("|AB|=1", "1"),
+    # a space of any width before a unit, and units that need none
+    ("12", "12\\,\\text{cm}"), ("12", "12\\,\\mathrm{cm}"), ("12", "12\\;\\text{cm}^2"),
+    ("12\\text{ cm}^2", "12\\,\\text{cm}^2"),
+    ("12", "12\\text{\\,cm}"), ("12", "12^\\circ C"), ("12", "12^{\\circ}\\mathrm{C}"), ("12", "12¢"),
+    ("6", "6\\text{ one-dollar bills}"), ("3", "3\\text{ quarters}"), ("7", "7\\text{ seconds}"), ("5", "5\\text{ N}"),
+    # size, colour and weight of type
+    ("5", "\\bf{5}"), ("5", "{\\bf 5}"), ("5", "\\color{red}{5}"), ("5", "\\textcolor{blue}{5}"),
+    ("5", "\\underline{5}"),
+    ("5", "\\large 5"), ("5", "\\Large{5}"), ("\\frac12", "{\\large \\frac12}"),
+    # logarithms to a base of one digit, binomials, ratios, number bases
+    ("10", "\\log_2 1024"), ("10", "\\log_2 1024 = 10"), ("\\log_2 3", "\\log_2(3)"),
+    ("\\log_2 3", "\\frac{\\ln 3}{\\ln 2}"),
+    ("3+\\log_2 5", "\\log_2 40"), ("\\binom52", "{5\\choose 2}"), ("{5 \\choose 2}", "10"), ("3:20", "3{:}20"),
+    ("2516_8", "(2516)_8"),
+    # what names a value
+    ("5", "\\text{Area}=5"), ("10", "\\text{Total cost} = 10"), ("10", "f(2)=10"), ("10", "x_{\\max}=10"),
+    ("10", "x_{\\text{max}}=10"), ("10", "m\\angle ABC = 10"), ("10", "N(5) = 10"),
+    ("1, 2, 3", "1,2,\\text{ and }3"), ("1, 2, 3", "1, 2, \\text{ or } 3"),
+    ("(-\\infty,\\infty)", "\\mathbb{R}"), ("\\mathbb{R}", "(-\\infty,+\\infty)"),
     # a decimal shown for an exact value
     ("\\frac{\\sqrt3}{3}", "\\frac{\\sqrt3}{3} \\approx 0.577"), ("\\frac{\\sqrt3}{3}", "\\frac{\\sqrt3}{3}≈0.577"),
     ("0.577", "\\frac{\\sqrt3}{3} \\approx 0.577"),
