@@ -18,14 +18,16 @@ _NOT = r"(?:\b(?:not|never|no|cannot|can\s+not|cant|isnt|arent)\b|\bnon\b|\b(?:i
 _SKIP = re.compile(r"(?:[\s,&*_:|\-]|\band\b|\bnor\b|\bboth\b|\bof\b)*", re.I)  # between names that share a role
 _COPULA = re.compile(
     r"(?:[\s,*_:=|(\"“'’`\-–—>→&$~]|\\[a-z]+\{|\b(?:is|are|was|be|s|must|has|have|to|an?|the|both|all|each|role|a|of"
-    r"|indeed|therefore|thus|hence|then|so|also|clearly|definitely|actually|turns?|out|who|only)\b)*",
+    r"|indeed|therefore|thus|hence|then|so|also|clearly|definitely|certainly|surely|necessarily|obviously|truly|actually"
+    r"|turns?|out|who|only|one)\b)*",
     re.I,
 )
 _LONGEST = 80  # characters between a name and its role
 _HEADS = re.compile(r"[\s*]{0,6}(?:(?P<colon>[:=])|is\b|are\b)", re.I)  # after a role: the names that have it follow
 _OWN_ROLE = re.compile(r"[ \t*_]{0,6}(?:[:=(|→–—-]|is\b|are\b|isn|aren|cannot\b|must\b|has\b)", re.I)  # after a name
 _DENIED = re.compile(
-    r"[\s*_]{0,4}(?:\?|(?:[:=(]|\bis\b|would\s+be\b|→|->)[\s*_]{0,4}(?:false|not|untrue|wrong|incorrect|impossible"
+    r"[\s*_]{0,4}(?:\?|(?:[:=(]|\bis\b|would\s+be\b|→|->)[\s*_]{0,4}(?:false|untrue|wrong|incorrect|impossible"
+    rf"|not(?!\s+(?:an?\s+|the\s+)?{ROLE})"
     r"|no(?=\s{0,4}(?:[.,;)\n]|$)))(?!\w))",
     re.I,
 )
@@ -33,8 +35,15 @@ _NOBODY = re.compile(r"\b(?:neither(?:\s+of)?|none\s+of)[\s:*]{0,6}\Z", re.I)
 _UNSURE = (  # the rest of the sentence states nothing
     r"\b(?:if|suppos\w+|assum\w+|unless|when|whether|either|maybe|perhaps|possibly|probably|might|may|could|would|were"
     r"|say|says|said|saying|claim\w*|think\w*|believ\w*|accus\w*|false|untrue|wrong|impossible|opposite|unlikely|none"
-    r"|neither|nobody|xor|guess\w*)\b"
+    r"|neither|nobody|xor|iff|guess\w*)\b"
 )
+_OR = r"\bor\b|\bwith\s+probability\b|(?<!\d)\d{1,2}\s?%"  # what was stated just before is not certain
+_SWAPPED = (  # nor anything that was stated
+    r"\b(?:or\s+)?vice\s+versa\b|\bother\s+way\s+a?round\b|\bor\s+(?:conversely|(?:the\s+)?(?:exact\s+)?(?:reverse|opposite))\b"
+    r"|\b(?:reverse|opposite)\s+(?:holds|is\s+(?:true|the\s+case|right|correct))\b"
+)
+_EVERYONE = r"\b(?:every(?:one|body)|all(?:\s+of\s+them)?)\s+(?:is|are)\b"
+_BOTH = r"|\b(?:both(?:\s+of\s+them)?\s+are|they\s+(?:are\s+both|both\s+are))\b"  # of two people
 
 
 _ALIKE = str.maketrans({"\u0131": "i", "\u0130": "I", "\u212a": "K", "\u017f": "s"})
@@ -54,12 +63,14 @@ def tokens(people: tuple[str, ...]) -> re.Pattern[str]:
     article = r"[\s*_]{0,4}(?:\b(?:an?|the)\b[\s*_]{0,4})?"
     space = r"\s{0,9}"
     return re.compile(
-        rf"(?P<either>\b{ROLE}\b{space}(?:,?{space}\b(?:or|and)\b|[/|&,]){space}(?:also\s{{1,9}})?(?:an?\s{{1,9}})?{ROLE}\b"
+        rf"(?P<either>\b{ROLE}\b{space}(?:,?{space}\b(?:or|and)\b|[/|&,–-]){space}(?:also\s{{1,9}})?(?:an?\s{{1,9}})?{ROLE}\b"
         rf"(?!{space}(?:[:=]|is\b|are\b)))"
         rf"|(?P<other>{_NOT}(?:\s+be\b)?[\s*_-]{{0,4}}{article}{ROLE}\b)"
         rf"|(?P<aside>\b(?:rather\s+than|instead\s+of)\s+{article}{ROLE}\b)"
+        rf"|(?P<everyone>(?:{_EVERYONE}{_BOTH if len(people) == 2 else ''})(?={article}{ROLE}\b))"
+        rf"|(?P<likewise>\b(?:so|as)\s+(?:is|are)\s+(?={names(people)}))|(?P<swapped>{_SWAPPED})"
         rf"|(?P<name>{names(people)})|(?P<role>\b{ROLE}\b)|(?P<correction>{_CORRECTION})"
-        rf"|(?P<or>\bor\b)|(?P<unsure>\b(?:neither(?:\s+of)?|none\s+of)[\s:*]{{0,6}}(?={names(people)})|{_UNSURE})"
+        rf"|(?P<or>{_OR})|(?P<unsure>\b(?:neither(?:\s+of)?|none\s+of)[\s:*]{{0,6}}(?={names(people)})|{_UNSURE})"
         rf"|(?P<negation>\b(?:not|never|cannot)\b|n[’']t\b)|(?P<end>(?<!\d)[.;!?](?=\s|$)|\}})|(?P<line>\n)|(?P<comma>,)",
         re.I,
     )
@@ -128,6 +139,7 @@ class Reader:
         self.given: list[str] = []  # who was given the last role
         self.last_end = 0  # of the last name that waits
         self.heading = ""  # `Knights:`, names still to come
+        self.last_role = ""  # that `so is Bob` repeats
         self.nobody = False  # `neither Ann nor Bob`
         self.skipped = ""
 
@@ -156,8 +168,19 @@ class Reader:
         if denied:
             self._drop(self.waiting)
         elif self.waiting and self._has_copula(found) and not (negated and self.nobody):
-            self._state(self.waiting, role(found[0], negated=negated or self.nobody))
+            self.last_role = role(found[0], negated=negated or self.nobody)
+            self._state(self.waiting, self.last_role)
         self.given, self.waiting, self.nobody = self.waiting, [], False
+
+    def _everyone(self, found: re.Match[str]) -> None:
+        if not self.waiting:
+            self.waiting, self.last_end, self.heading = list(self.people.values()), found.end(), ""
+
+    def _likewise(self, found: re.Match[str]) -> None:
+        self.heading = self.last_role
+
+    def _swapped(self, found: re.Match[str]) -> None:
+        self.contradicted |= set(self.stated)
 
     def _other(self, found: re.Match[str]) -> None:
         if self.waiting:

@@ -127,7 +127,7 @@ class Judge:
         return True
 
     def _same_reals(self, gold: str, pred: str) -> bool:
-        """Return whether one answer describes by relations or `\\mathbb{R}` the reals that the other writes as intervals."""
+        """Return whether one answer describes by relations or `\\mathbb{R}` what the other writes as intervals."""
         relations, named = [has_relation(text) for text in (gold, pred)], ["\\mathbb" in text for text in (gold, pred)]
         if all(relations) or (not any(relations) and named[0] == named[1]):
             return False

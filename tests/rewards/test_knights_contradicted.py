@@ -31,6 +31,35 @@ GRADED = [  # (gold, final answer, score)
     ("Ann is a knight, Bob is a knave", "Ann is a knight, Bob is a knave. Bob is not a knight.", 1),
     ("Ann is a knight", "Ann is a knight and not a knave", 1),
     ("Ann is a knight", "Ann is not a knight. Ann is a knight.", 0),
+    *[
+        ("Ann is a knight, Bob is a knave", f"Ann is a knight, Bob is a knave{rest}", 0)
+        for rest in (
+            ". Or the reverse.",
+            "; or vice versa.",
+            ", or the other way round.",
+            ". The opposite holds.",
+            ", and so is Ann.",
+            ". Both are knaves.",
+            ". They are both knights.",
+            ". Everyone is a knave.",
+            ". All of them are knights.",
+            ", as is Ann.",
+            " (60%).",
+            " with probability 1/2.",
+        )
+    ],
+    ("Ann is a knight, Bob is a knave", "Ann is a knight iff Bob is a knave", 0),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight-knave, Bob is a knave", 0),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight, as is Bob. Bob is a knave", 0),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight, Bob is a knave, not the other way round", 1),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight (100% sure), Bob is a knave", 1),
+    ("Ann is a knight, Bob is a knave", "Ann is a knight (not a knave), Bob is a knave (not a knight)", 1),
+    ("Ann is a knight, Bob is a knave", "Ann is one of the knights, Bob is certainly a knave", 1),
+    ("Ann is a knight, Bob is a knight", "Ann is a knight and so is Bob", 1),
+    ("Ann is a knight, Bob is a knight", "Ann and Bob both are knights", 1),
+    ("Ann is a knave, Bob is a knave", "Not everyone is a knave", 0),
+    ("Ann is a knave, Bob is a knave", "Ann says that all are knaves", 0),
+    ("Ann is a knave, Bob is a knave, Eve is a knight", "Ann and Bob: both are knaves. Eve is a knight.", 1),
     ("Ann is a knight, Bob is a knave", "Ann is a knight, Bob is a knave. Hence Ann (knight) tells the truth.", 1),
 ]
 
