@@ -12,7 +12,11 @@ from collections import deque
 from itertools import islice
 from typing import NamedTuple
 
-_SIGNS = str.maketrans(dict.fromkeys('*`$"“”{}~', " "))
+_SIGNS = str.maketrans(
+    dict.fromkeys('*`$"“”{}~', " ")
+    | dict(zip("（）［］：．，→⇒…", "()[]:.,::.", strict=True))
+    | {chr(ord(letter) + 0xFEE0): letter for letter in "ABCDEFGHIJ"}  # of full width
+)
 _MARKUP = re.compile(
     r"\\[()\[\]]|\\(?:text|textbf|textit|textrm|mathrm|mathbf|mathsf|boldsymbol|boxed|fbox)(?![A-Za-z])"
     r"|(?<!\w)['‘’]|['’](?!\w)|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
@@ -30,7 +34,7 @@ _VERB = (
     rf"|(?:is|was|(?:would|must|should|will|has\s+to)\s+be){_ADVERB}*+|(?=[:=]))"
 )
 _WORDS = r"(?i:(?:the|correct|right|option|choice|answer|letter|is|should\s+be)\s+){0,5}+"  # before a letter
-_NOUN = re.compile(r"\b(?:answer|option|choice)\b", re.I)
+_NOUN = re.compile(r"\b(?:answer|ans|option|choice)\b", re.I)
 _STATED = re.compile(  # after a noun
     rf"(?:\s+(?i:to|for)(?:\s+[a-z]{{1,9}}){{1,3}}?)?\s*+(?i:{_VERB})\s*+[:=]?\s*+{_WORDS}" + _TARGET
 )
@@ -43,7 +47,9 @@ _FIRST = re.compile(
     r"(?i:the\s+(?:correct\s+|right\s+|best\s+|final\s+)?(?:answer|option|choice|one)\b"
     r"|(?:the\s+)?(?:correct|right)(?=\s*(?:[.,;:!)\n]|\Z|(?:because|since|as|and|for)\b)))"
 )
-_STOP = r"(?=\s*+(?:\Z|[.!](?![A-Za-z0-9]))|[ \t]*+\n)"  # the sentence ends with the letter
+_STOP = (
+    r"(?=\s*+(?:\Z|[.!](?![A-Za-z0-9])|,\s{1,3}not\s{1,3}[(\[]?[A-J]\b)|[ \t]*+\n)"  # the sentence ends with the letter
+)
 _CUES = re.compile(
     r"\b(?:therefore|thus|hence|so|consequently|it|that|choose|select|pick|going\s+with|go\s+with|opt\s+for)\b", re.I
 )
@@ -68,7 +74,7 @@ _CONTRAST = _instead(r"no|wait|sorry|actually|but|rather|it\s+is|it['’]s")
 _TAGGED = re.compile(rf"<answer>\s*+(?i:(?:option|choice|letter)\s+)?(?:{_TARGET}|(?P<low>[a-j])\s*+</answer>)")
 _BOXED = re.compile(rf"\s*+{_WORDS}:?\s*+(?:{_TARGET}|(?P<low>[a-j])\s*+\Z)")
 _JOIN = (
-    r"\s{0,9}(?:,\s{0,9})?(?:[;,/&]|\b(?:and/or|or|and)\b)\s{0,9}"
+    r"\s{0,9}(?:,\s{0,9})?(?:[;,/&]|\b(?:and/or|or|and|plus|then|(?:as\s+well\s+as|(?:al|t)\w+\s+with))\b)\s{0,9}"
     r"(?i:(?:maybe|perhaps|possibly|also|option)\s{1,9})?"
 )
 _PARENS = r"[(\[]\s{0,9}[A-J]\s{0,9}[)\]]"
@@ -79,28 +85,35 @@ _HEDGED = re.compile(
     rf"(?:(?i:it|is|be|the|answer|option|choice|even|also|have|been|if)\s+){{0,5}}){{1,3}}[(\[]?\s?[A-J]\s?"
     rf"(?:[)\]]|{_ENDS}|(?=\s+(?i:could|might|may|is|would|too|if|when|depending)\b))"
     r"|\s{0,9}[)\]]?[\s,;:—–-]{1,6}(?i:and|but|though|although|while)\s+[(\[]?\s?[A-J]\s?[)\]]?\s+"
-    r"(?i:is\s+also|could|may|might|would\s+also|also)\b"
+    r"(?i:could|may|might)\b"
+    r"|\s{0,9}[)\]]?[\s,.;:(—–-]{1,6}(?i:(?:and|but|though|although|while)\s+)?[(\[]?\s?[A-J]\s?[)\]]?\s+"
+    r"(?i:(?:(?:is|would\s+be|would|works?|fits?)\s+)?(?:also|equally|just\s+as|as\s+well|too)\b"
+    r"(?!\s+(?:an?\s+|the\s+)?(?:wrong|incorrect|false|not|im\w+|in\w+|un\w+|eliminated|excluded|ruled|out|bad|far)\b))"
 )
 _VOIDED = re.compile(  # "(B), which is wrong"
     r"\s{0,9}[)\]]?[\s.,;:—–-]{0,6}(?:(?:but|and|which|that|this|it|however|answer|option|choice)[\s,]{1,3}){0,4}"
     r"(?:(?:is|was|seems|looks|turns\s+out\s+(?:to\s+be)?|would\s+be|must\s+be|['’]s)\s{1,3}"
     r"(?:(?:clearly|obviously|definitely|actually|of\s+course)\s+)?"
     r"(?:wrong|incorrect|false|impossible|invalid|(?:not\s+(?:the\s+)?(?:correct|right|true|answer|best|possible)))"
-    r"|(?:isn['’]t|wasn['’]t|cannot\s+be|can['’]t\s+be)\s+(?:the\s+)?(?:correct|right|true|answer|best))",
+    r"|(?:isn['’]t|wasn['’]t|cannot\s+be|can['’]t\s+be)\s+(?:the\s+)?(?:correct|right|true|answer|best))"
+    r"|\s{0,9}[)\]]?[\s.,;:—–-]{1,6}(?:no|nope|not\s+(?:really|quite)|just\s+kidding|wrong)\s{0,3}[.!,]",
     re.I,
 )
 _APART = re.compile(
     r"\b(?:not|than|instead|because|since|while|wrong|whereas|unlike|but|so|though)\b|[.!?]\s+[A-Z]", re.I
 )
 _NEXT = re.compile(r"[(\[]\s?([A-Ja-j])\s?[)\]]")
-_MORE = re.compile(rf"\s{{0,9}}[)\]]?(?:{_JOIN}(?:{_PARENS}|[A-J](?!\w))(?:{_ENDS}|{_ALSO})|\s{{0,9}}{_PARENS}{_ENDS})")
+_MORE = re.compile(
+    rf"\s{{0,9}}[)\]]?(?:{_JOIN}(?:{_PARENS}|[A-J](?!\w))(?:{_ENDS}|{_ALSO})|\s{{0,9}}{_PARENS}{_ENDS}|\s*\n\s*[A-J]\s*</)"
+)
 _PAIR = re.compile(rf"\s{{0,9}}[(\[]?[A-J][)\]]?{_JOIN}[(\[]?[A-J](?!\w)")
 _TWO_BOXES = re.compile(r"\}\s*\$?\s*(?:or|and|and/or|,|/|&|;)?\s*\$?\s*\Z")
 
 _CLAUSE = re.compile(r"[,;:.!?\n]|\b(?:so|thus|hence|therefore|but|then|because|and)\b", re.I)
 _DOUBT = re.compile(
     r"n['’]t\b|\b(?:not|never|cannot|doubt\w*|unlikely|if|perhaps|maybe|possibly|might|suppos\w+|assum\w+|whether|unless|were|eliminat\w+|exclud\w+"
-    r"|reject\w*|discard\w*|rul(?:e|ed|ing)\s+out|neither|nor)\b|\b(?:wrong|incorrect|false|worst|tempting)\s+(?:answer|option|choice|\Z)",
+    r"|reject\w*|discard\w*|rul(?:e|ed|ing)\s+out|neither|nor|(?:false|untrue)\s+that"
+    r"|some\s+(?:\w{1,12}\s+){0,2}(?:say|think|claim|argue|believe))\b|\b(?:wrong|incorrect|false|worst|tempting)\s+(?:answer|option|choice|\Z)",
     re.I,
 )
 _REJECTED = re.compile(

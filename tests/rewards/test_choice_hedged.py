@@ -73,6 +73,39 @@ READ = [  # (letter, response)
     ("", "Therefore, A?"),
     ("", "not B. It isn't C."),
     ("B", "The answer is B) 12"),
+    *[
+        ("", f"The answer is A{rest}")
+        for rest in (
+            " as well as B.",
+            " along with B.",
+            " together with B.",
+            " plus B.",
+            ", then B.",
+            " (B is also fine).",
+            ". B works too.",
+            "; B is equally correct.",
+            ". (B) fits as well.",
+            ". B would be just as good.",
+            ". No.",
+            ". Not really.",
+            ". Just kidding, that is nonsense.",
+            ". Wrong!",
+        )
+    ],
+    ("", "It is false that the answer is A."),
+    ("", "Some students say the answer is A."),
+    ("", "<answer>A\nB</answer>"),
+    ("C", "The answer is (C). B is also wrong."),
+    ("C", "The answer is C, and B is also incorrect."),
+    ("C", "The answer is C. No other option works."),
+    ("C", "The answer is C. A could be right in a vacuum alone."),
+    ("C", "I would say the answer is C."),
+    ("C", "The answer is B. No, C."),
+    ("C", "<answer>C\n</answer>"),
+    *[("C", f"The answer {sign}") for sign in ("is （C）.", "is Ｃ.", "→ C", "：C", "is C…", "is （Ｃ）")],
+    ("C", "Ans: C"),
+    ("C", "It's (C), not (B)."),
+    ("", "It's C, not that it matters? "),
 ]
 
 
