@@ -78,7 +78,7 @@ def figures(folder: Path) -> dict[str, dict[str, float]]:
     server = WorkerServer(host)
     try:
         warm = {**plain, STANDIN: server.python}
-        run(folder, "ready", 1, warm)
+        run(folder, "ready", 1, warm, [server.pid])
         short, long = (run(folder, f"warm-{steps}", steps, warm, [server.pid]) for steps in (SHORT, LONG))
     finally:
         server.stop()

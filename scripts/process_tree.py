@@ -83,7 +83,7 @@ def measured(
         times += [time.monotonic() - begin] * (count - len(times))
         time.sleep(EVERY)
     wall = time.monotonic() - begin
-    while _reaped():
+    while _left(roots):
         meter.look()
         time.sleep(EVERY)
     return Measured(
@@ -92,14 +92,12 @@ def measured(
     )  # fmt: skip
 
 
-def _reaped() -> bool:
-    """Take in what has ended of our orphans; return whether any is left."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            continue
-    except ChildProcessError:
-        return False
-    return True
+def _left(roots: Sequence[int]) -> bool:
+    """Take in what has ended of our orphans; return whether any is left besides the roots."""
+    for process in psutil.Process().children():
+        if process.pid not in roots and process.status() == psutil.STATUS_ZOMBIE:
+            os.waitpid(process.pid, 0)
+    return any(process.pid not in roots for process in psutil.Process().children())
 
 
 def _tree(root: int) -> Iterable[psutil.Process]:
