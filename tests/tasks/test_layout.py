@@ -13,6 +13,7 @@ import pytest
 
 from dataflex_rl.data.benchmarks.paper12 import items_of
 from dataflex_rl.data.benchmarks.specs import BENCHMARKS, Benchmark
+from dataflex_rl.data.tasks import layout
 from dataflex_rl.data.tasks.layout import choose
 from dataflex_rl.data.tasks.public import SOURCES
 from dataflex_rl.data.tasks.read import read_file
@@ -253,3 +254,16 @@ def test_a_folder_that_cannot_be_read_is_not_called_empty(tmp_path: Path) -> Non
         with refused(folder, errno.EACCES), pytest.raises(ConfigError, match=r"cannot be read \(Permission denied\)"):
             choose("gsm8k", SOURCES["gsm8k"].remote, str(tmp_path))
     assert choose("gsm8k", SOURCES["gsm8k"].remote, str(tmp_path)).files == [file]
+
+
+@pytest.mark.parametrize(
+    ("part", "kinds"),
+    [
+        ("trainset", {"train"}), ("testset", {"test"}), ("TrainSplit", {"train"}), ("traindata", {"train"}),
+        ("test_files", {"test"}), ("gsm8k-tst", {"test"}), ("myTestRows2", {"test"}), ("VALIDATION", {"validation"}),
+        ("latest", set()), ("contest", set()), ("strain", set()), ("dataset", set()), ("questions", set()),
+        ("trainset_testset", {"train", "test"}),
+    ],
+)  # fmt: skip
+def test_what_a_name_says_of_its_split(part: str, kinds: set[str]) -> None:
+    assert layout._kinds(part) == kinds

@@ -17,15 +17,18 @@ from dataflex_rl.data.tasks.folder import home
 from dataflex_rl.errors import ConfigError
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
-_OTHERS = (".gz", ".zst", ".xz", ".bz2", ".zip", ".tar", ".arrow", ".feather", ".tsv", ".xlsx")  # rows, but not read
+_OTHERS = (".gz", ".zst", ".xz", ".bz2", ".zip", ".tar", ".lz4", ".arrow", ".feather", ".tsv", ".xlsx", ".ndjson",
+           ".orc", ".pkl")  # rows, but not read  # fmt: skip
 _METADATA = ("dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json")
 _NAMES_OF_SPLITS = {
-    "train": ("train", "training"),
+    "train": ("train", "training", "trn"),
     "validation": ("validation", "valid", "val", "dev"),
-    "test": ("test", "testing", "eval", "evaluation"),
+    "test": ("test", "testing", "tst", "eval", "evaluation"),
 }
 _NEUTRAL = ("data", "default", "")  # folders that name no configuration
-_SHARD = re.compile(r"^(.*)-(\d{5})-of-(\d{5})$")
+_SHARD = re.compile(r"^(.*)[-_](\d+)[-_]of[-_](\d+)$")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")  # of names in camel case as well
+_GLUED = re.compile(r"(set|sets|data|split|file|files|part|rows)$")  # "trainset" says "train"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +229,8 @@ def _said(file: Path, root: Path) -> set[str]:
 
 
 def _kinds(part: str) -> set[str]:
-    return {kind for word in re.split(r"[^a-zA-Z]+", part) if (kind := kind_of(word))}
+    words = _WORD.findall(part)
+    return {kind for word in (*words, *(_GLUED.sub("", word.lower()) for word in words)) if (kind := kind_of(word))}
 
 
 def _says(file: Path, root: Path, word: str) -> bool:
