@@ -14,6 +14,11 @@ from packaging.version import Version
 
 from dataflex_rl.errors import ConfigError
 
+SEEN = {
+    "verl": ("0.9.0", "0.9.1"),
+    "transfer_queue": ("0.1.10", "0.1.11"),
+    "ray": ("2.60.0", "2.60.0"),
+}  # first and last version looked at
 _UNTYPED = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 _NOT_OURS = ("self", "cls", "_ray_trace_ctx")  # the last one is added by Ray to the methods of an actor
 
@@ -54,6 +59,11 @@ def rows(owner: str, lines: Sequence[str], seen: tuple[str, str]) -> tuple[Hook,
             for name in names.split()
         ]  # fmt: skip
     return tuple(found)
+
+
+def seen(owner: str, *lines: str) -> tuple[Hook, ...]:
+    """Return the hooks of one module or class, with the versions of its library that were looked at."""
+    return rows(owner, lines, SEEN[owner.partition(":")[0].partition(".")[0]])
 
 
 def works_with(hooks: Iterable[Hook]) -> str:
