@@ -34,6 +34,7 @@ class SignalError(ConfigError):
 class Batch:
     """One training batch. Either `rm_score_N` (token rewards, summed per response) or `reward_B` must be given.
 
+    `raw_outcome_B` (optional): the verifier's raw outcome of each response, where it gives none the reward.
     `tie_B` (optional): the order that decides ties, smaller first; else (prompt_key, rollout_index), then position.
 
     Raises:
@@ -51,6 +52,7 @@ class Batch:
     advantage_N: Tensor | None = None
     old_log_prob_N: Tensor | None = None
     acc_B: Tensor | None = None
+    raw_outcome_B: Tensor | None = None
     domain: Sequence[str] | None = None
     rollout_is_weight_N: Tensor | None = None
     tie_B: Tensor | None = None
@@ -66,7 +68,9 @@ class Batch:
             value = getattr(self, name)
             if value is not None and value.shape != (tokens,):
                 raise SignalError(f"{name} has shape {tuple(value.shape)}, but the offsets end at {tokens} tokens")
-        for name in ("uid", "prompt_key", "rollout_index_B", "is_padding_B", "reward_B", "acc_B", "domain", "tie_B"):
+        rows = ("uid", "prompt_key", "rollout_index_B", "is_padding_B", "reward_B", "acc_B", "raw_outcome_B", "domain",
+                "tie_B")  # fmt: skip
+        for name in rows:
             value = getattr(self, name)
             if value is not None and len(value) != size:
                 raise SignalError(f"{name} has {len(value)} entries, but the batch has {size} responses")

@@ -10,7 +10,7 @@ import yaml
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.errors import ConfigError, unknown
 
-_GROUPS = ("scorer", "actuator", "mixer")
+_GROUPS = ("scorer", "actuator", "mixer", "prompts")
 
 
 def method_block(name: str) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def method_block(name: str) -> dict[str, Any]:
         ConfigError: no such method; lists what exists.
     """
     folder = shipped("conf") / "method"
-    names = {path.stem for path in folder.glob("*.yaml")}
+    names = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml")}
     if not isinstance(name, str) or name not in names:
         raise unknown("method", name, names)
     document = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))

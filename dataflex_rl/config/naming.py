@@ -11,13 +11,13 @@ import yaml
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.errors import ConfigError
 
-GROUPS = ("scorer", "actuator", "mixer")
+GROUPS = ("scorer", "actuator", "mixer", "prompts")
 
 
 @cache
-def methods() -> dict[tuple[str, str, str], str]:
-    """Return {(scorer, actuator, mixer): method}, read from `conf/method/`."""
-    found = {}
+def methods() -> dict[tuple[str, ...], str]:
+    """Return {(scorer, actuator, mixer): method} of the study's methods, read from `conf/method/`."""
+    found: dict[tuple[str, ...], str] = {}
     for path in sorted((shipped("conf") / "method").glob("*.yaml")):
         choices: dict[str, str] = {}
         for entry in yaml.safe_load(path.read_text(encoding="utf-8")).get("defaults", []):
@@ -29,20 +29,20 @@ def methods() -> dict[tuple[str, str, str], str]:
 def method_name(block: Mapping[str, Any]) -> str:
     """Return the method's name for a resolved `dataflex` block.
 
-    `scorer=group_solve actuator=difffilter` is `difffilter`; a pair without a name of its own is `scorer-actuator`, a
-    mixer is appended with `+`, a shadow run ends in `-shadow`.
+    `scorer=group_solve actuator=difffilter` is `difffilter`; a pair without a name of its own is `scorer-actuator`. A
+    mixer and a prompt selector beside others are appended with `+`; a shadow run ends in `-shadow`.
     """
     names = {group: (block.get(group) or {}).get("name") or "none" for group in GROUPS}
-    suffix = "-shadow" if block.get("shadow") else ""
+    pair = (names["scorer"], names["actuator"])
     if block.get("chain"):
-        links = [link["actuator"]["name"] for link in block["chain"]]
-        return "chain-" + "-".join(links) + ("" if names["mixer"] == "none" else f"+{names['mixer']}") + suffix
-    known = methods().get((names["scorer"], names["actuator"], names["mixer"]))
-    if known:
-        return known + suffix
-    without = methods().get((names["scorer"], names["actuator"], "none"))
-    base = without or f"{names['scorer']}-{names['actuator']}"
-    return base + ("" if names["mixer"] == "none" else f"+{names['mixer']}") + suffix
+        known, base = None, "chain-" + "-".join(link["actuator"]["name"] for link in block["chain"])
+    else:
+        known = methods().get((*pair, names["mixer"]))
+        base = known or methods().get((*pair, "none")) or "-".join(pair)
+    mixer = [] if known or names["mixer"] == "none" else [names["mixer"]]
+    selector = [] if names["prompts"] == "none" else [names["prompts"]]
+    parts = selector if selector and base == "uniform" and not mixer else [base, *mixer, *selector]
+    return "+".join(parts) + ("-shadow" if block.get("shadow") else "")
 
 
 def check_name(kind: str, name: object) -> str:

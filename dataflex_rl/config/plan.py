@@ -13,15 +13,16 @@ from dataflex_rl.components.settings import SETTINGS
 from dataflex_rl.config.compose import changed
 from dataflex_rl.config.local_model import place_template
 from dataflex_rl.config.memory import memory_warnings
-from dataflex_rl.config.mixing import settle_mixer
-from dataflex_rl.config.naming import check_name, method_name
+from dataflex_rl.config.mixing import settle_feed
+from dataflex_rl.config.naming import GROUPS, check_name, method_name
 from dataflex_rl.config.places import check_places
 from dataflex_rl.config.regime import regime_name
 from dataflex_rl.config.rows import count_rows
 from dataflex_rl.config.sources import check_batches, check_files, check_model, missing, to_build
 from dataflex_rl.config.wandb_copy import plan_copy
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.policy import Policy, split_block
+from dataflex_rl.feed.blocks import parse_feed, take_feed
+from dataflex_rl.policy import Policy
 from dataflex_rl.record import check_writable, record_path
 from dataflex_rl.seeding import parse_seed
 
@@ -34,6 +35,7 @@ class Plan:
     scorer: str
     actuator: str
     mixer: str
+    prompt_selector: str
     model: str
     task: str
     regime: str
@@ -75,9 +77,10 @@ def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
         config.seed, regime = parse_seed(config.seed), regime_name(config)
         given = OmegaConf.to_container(config.dataflex, resolve=True)
         assert isinstance(given, dict)
-        policy_block, mixer_block = split_block({str(key): value for key, value in given.items()})
+        policy_block, drawing = take_feed({str(key): value for key, value in given.items()})
         Policy.from_config(policy_block)
-        block = {**policy_block, "mixer": mixer_block}  # a mixer that stood in the actuator is named as a mixer
+        feed = parse_feed(drawing)
+        block = {**policy_block, **drawing}  # a mixer that stood in the actuator is named as a mixer
         config.method_name = check_name("method_name", config.get("method_name") or method_name(block))
         if config.run_dir is None:
             config.run_dir = str(
@@ -95,7 +98,7 @@ def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
     template = place_template(config)
     check_files(config)
     check_places(config)
-    settle_mixer(config, mixer_block)
+    settle_feed(config, feed)
     check_writable(config.runs_dir, create=not config.dry_run)
     plan = make_plan(config, block, changed(arguments), wandb=copy[0], chat_template=template[0])
     warned = check_batches(config)
@@ -115,13 +118,15 @@ def make_plan(
     per_step = _count(config, "data.train_batch_size")
     group = _count(config, "actor_rollout_ref.rollout.n")
     longest = sum(_count(config, f"data.max_{part}_length") for part in ("prompt", "response"))
-    names = {part: str((block.get(part) or {}).get("name") or "none") for part in ("scorer", "actuator", "mixer")}
+    names = {part: str((block.get(part) or {}).get("name") or "none") for part in GROUPS}
+    selector = names.pop("prompts")
     if block.get("chain"):
         names["scorer"] = " > ".join(str((link.get("scorer") or {}).get("name")) for link in block["chain"])
         names["actuator"] = " > ".join(str(link["actuator"]["name"]) for link in block["chain"])
     return Plan(
         method=config.method_name,
         **names,
+        prompt_selector=selector,
         model=config.model_name,
         task=config.task_name,
         regime=regime_name(config),

@@ -22,7 +22,8 @@ from dataflex_rl.prompts.table import FloatArray, IntArray
 class Drawn:
     """Prompts to generate: dataset rows, and the domain each was drawn for (its place in the feed's domains).
 
-    `quota_D`: prompts asked of each domain. `rates`: predicted solve rates, empty where none are predicted. `skipped`:
+    `quota_D`: prompts of each domain that the batch is to consume; what was drawn beyond them is surplus. `share_D`:
+    shares at which they were drawn. `rates`: predicted solve rates, empty where none are predicted. `skipped`:
     reason -> candidates passed over. `fallback`: prompts taken though the rule had skipped them, since too few were
     left. `short`: prompts asked for that there are not: all others are being generated.
     """
@@ -30,10 +31,23 @@ class Drawn:
     rows: list[int]
     domain_of: list[int]
     quota_D: list[int]
+    share_D: list[float]
     rates: list[float] = field(default_factory=list)
     skipped: Mapping[str, int] = field(default_factory=dict)
     fallback: int = 0
     short: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Realised:
+    """What a step consumed, per domain: prompts, responses, and tokens with a weight above 0. `shortage_D`: prompts
+    that were asked for minus those that were there.
+    """
+
+    prompts_D: Sequence[float]
+    responses_D: Sequence[float]
+    trained_tokens_D: Sequence[float]
+    shortage_D: Sequence[int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +56,8 @@ class Outcomes:
 
     `row_G`: dataset row. `tries_G`: completed responses that are no padding, `solved_G`: those of a raw outcome above
     the success threshold, `reward_G`: mean reward, all before any selection. A group without a response (n = 0) sets
-    its prompt free and counts as nothing. `tally`: what the mixer averages, where there is one.
+    its prompt free and counts as nothing. `tally`: what the mixer averages, where there is one; `realised`: what the
+    batch consumed of its domains, where that is known.
     """
 
     step: int
@@ -51,6 +66,7 @@ class Outcomes:
     solved_G: IntArray
     reward_G: FloatArray
     tally: Tally | None = None
+    realised: Realised | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
@@ -73,6 +89,7 @@ def grouped(
     success_threshold: float = 0.5,
     counts_B: Sequence[bool] | None = None,
     tally: Tally | None = None,
+    realised: Realised | None = None,
 ) -> Outcomes:
     """Return outcomes from B single responses.
 
@@ -83,7 +100,7 @@ def grouped(
         outcome_B: raw outcome of the verifier, if it is not the reward; above `success_threshold` is solved.
         success_threshold: of the raw outcome.
         counts_B: completed and no padding; None for all. Groups without a response that counts are in the result.
-        tally: what the mixer averages.
+        tally: what the mixer averages. realised: what the batch consumed of the mixer's domains.
     """
     row_G, group_B = np.unique(np.asarray(row_B, dtype=np.int64), return_inverse=True)
     counts = np.ones(len(group_B)) if counts_B is None else np.asarray(counts_B, dtype=np.float64)
@@ -98,6 +115,7 @@ def grouped(
         solved_G=np.bincount(group_B, weights=counts * solved, minlength=len(row_G)).astype(np.int64),
         reward_G=total_G / np.maximum(tries_G, 1),
         tally=tally,
+        realised=realised,
     )
 
 
@@ -105,8 +123,8 @@ def grouped(
 class Feed(Protocol):
     """A source of prompts. What it draws depends on its seed, its data and what it observed, and on nothing else."""
 
-    def draw(self, n: int, quota_D: Sequence[int] | None = None) -> Drawn:
-        """Return the next n prompts, no two of them the same and none that is being generated.
+    def draw(self, n: int, quota_D: Sequence[int] | None = None, *, surplus: int = 0) -> Drawn:
+        """Return the next n prompts, and `surplus` further ones at the same shares.
 
         `quota_D` asks for so many of each domain in place of the feed's own quotas (to replace groups).
         """

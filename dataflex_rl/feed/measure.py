@@ -1,8 +1,9 @@
-"""What a mixer learns from a training batch, before any selection: its statistic, and what the batch consumed."""
+"""What a feed learns from a training batch, before any selection: outcomes, a mixer's statistic, what it consumed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -11,11 +12,41 @@ from dataflex_rl.components.batch import Batch, SignalError
 from dataflex_rl.components.segments import masked_sum_B
 from dataflex_rl.feed.config import MixerConfig
 from dataflex_rl.feed.domains import DomainMap
-from dataflex_rl.feed.planner import Realised
+from dataflex_rl.feed.interface import Outcomes, Realised, grouped
 from dataflex_rl.mixers.statistics import Tally, tallied
 from dataflex_rl.scorers import advantage_magnitude_B
 
 _PER_TOKEN = frozenset({"advantages", "old_log_probs"})  # a response without a token that is data has none of these
+
+
+def outcomes_of(
+    batch: Batch,
+    row_of: Mapping[str, int],
+    step: int,
+    *,
+    success_threshold: float = 0.5,
+    tally: Tally | None = None,
+    realised: Realised | None = None,
+) -> Outcomes:
+    """Return what came of a step's prompts, over all responses that are no padding; `row_of`: dataset row of a uid.
+
+    Raises:
+        SignalError: a NaN or Inf among the rewards or the raw outcomes.
+    """
+    batch.check_finite(frozenset({"rm_scores"}), step)
+    raw_B = batch.outcome_B if batch.raw_outcome_B is None else batch.raw_outcome_B
+    kept = batch.real_B.nonzero().flatten().tolist()
+    if bad := [batch.uid[place] for place in kept if not math.isfinite(raw_B[place])]:
+        raise SignalError(f"the raw outcome of a response has a NaN or Inf at step {step}, uid {bad[0]!r}")
+    return grouped(
+        step,
+        [row_of[batch.uid[place]] for place in kept],
+        batch.outcome_B[kept].tolist(),
+        raw_B[kept].tolist(),
+        success_threshold=success_threshold,
+        tally=tally,
+        realised=realised,
+    )
 
 
 def tally_batch(config: MixerConfig, batch: Batch, domains: DomainMap, step: int) -> Tally:

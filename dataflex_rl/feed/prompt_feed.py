@@ -76,18 +76,18 @@ class PromptFeed:
         self._counts: Counter[str] = Counter()  # of the step, by metric
         self._milliseconds = 0.0
 
-    def draw(self, n: int, quota_D: Sequence[int] | None = None) -> Drawn:
-        """Return the next n prompts."""
+    def draw(self, n: int, quota_D: Sequence[int] | None = None, *, surplus: int = 0) -> Drawn:
+        """Return the next n prompts and `surplus` further ones, no two the same and none that is being generated."""
         began = time.process_time()
         self._draws += 1
-        asked_D = self.quotas.next_D(n) if quota_D is None else list(quota_D)
+        asked_D, surplus_D = self.quotas.next_D(n, surplus) if quota_D is None else (list(quota_D), [0] * len(quota_D))
         assert sum(asked_D) == n
         skipped: Counter[str] = Counter()
         rows_D: list[list[int]] = [[] for _ in asked_D]
-        fallback = self._fill(rows_D, asked_D, skipped)
+        fallback = self._fill(rows_D, [a + b for a, b in zip(asked_D, surplus_D, strict=True)], skipped)
         rows = [row for rows in rows_D for row in rows]
         again = int((self.stats.visits_P[self.table.prompt_R[rows]] > 0).sum())
-        short = n - len(rows)
+        short = n + sum(surplus_D) - len(rows)
         self._counts.update({"drawn": len(rows), "again": again, "fallback": fallback, "short": short})
         self._counts.update({f"skipped/{reason}": count for reason, count in skipped.items()})
         self._milliseconds += (time.process_time() - began) * 1e3
@@ -95,6 +95,7 @@ class PromptFeed:
             rows=rows,
             domain_of=[domain for domain, rows in enumerate(rows_D) for _ in rows],
             quota_D=asked_D,
+            share_D=self.quotas.share_D,
             rates=self.expect(rows),
             skipped=dict(skipped),
             fallback=fallback,
@@ -199,13 +200,11 @@ class PromptFeed:
         self.rule_state = self.selector.observe(self.rule_state, self.stats, groups)
         self.stats.add(groups)
         self._busy_P[prompt_G] = False
-        metrics |= self.quotas.observe(outcomes.step, outcomes.tally)
+        metrics |= self.quotas.observe(outcomes)
         self._milliseconds += (time.process_time() - began) * 1e3
         metrics |= {PREFIX + name: float(count) for name, count in self._counts.items()}
-        metrics |= {PREFIX + "cpu_ms": self._milliseconds}
-        metrics |= {
-            f"{PREFIX}state/{name}": value for name, value in self.rule_state.items() if isinstance(value, float)
-        }
+        state = {f"state/{name}": value for name, value in self.rule_state.items() if isinstance(value, float)}
+        metrics |= {PREFIX + name: value for name, value in {"cpu_ms": self._milliseconds, **state}.items()}
         self._counts, self._milliseconds = Counter(), 0.0
         return metrics
 

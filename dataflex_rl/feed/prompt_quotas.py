@@ -10,8 +10,8 @@ import numpy as np
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.core import DomainMixer
 from dataflex_rl.feed.domains import DomainMap
-from dataflex_rl.feed.quotas import apportioned_D
-from dataflex_rl.mixers.statistics import Tally
+from dataflex_rl.feed.interface import Outcomes
+from dataflex_rl.feed.mix_quotas import MixQuotas
 from dataflex_rl.prompts.table import PromptTable
 
 ALL = "all"
@@ -33,7 +33,7 @@ class Quotas:
         domains: DomainMap | None,
     ) -> None:
         assert (mixer is None) == (domains is None)
-        self.mixer = mixer
+        self.mix = None if mixer is None else MixQuotas(mixer)
         self.names = (ALL,) if mixer is None else mixer.domains
         self.domain_R = np.zeros(len(domain_R), np.int64)
         if domains is not None:
@@ -41,7 +41,6 @@ class Quotas:
             self.domain_R = np.array([domains.index(name) for name in names.tolist()], dtype=np.int64)[code_R]
         self.row_D = [np.flatnonzero(self.domain_R == d) for d in range(len(self.names))]
         self.size_D = [int(np.unique(table.prompt_R[row_R]).size) for row_R in self.row_D]
-        self._carry_D = [0.0] * len(self.names)
         self._check(batch)
 
     def _check(self, batch: int) -> None:
@@ -57,33 +56,24 @@ class Quotas:
     @property
     def share_D(self) -> list[float]:
         """Share of each domain in the next batch."""
-        return [1.0] if self.mixer is None else self.mixer.share_D.tolist()
+        return [1.0] if self.mix is None else self.mix.mixer.share_D.tolist()
 
-    def next_D(self, n: int) -> list[int]:
-        """Return the prompts of each domain in the next n, and carry what is left over."""
-        if self.mixer is None:
-            return [n]
-        quota_D, self._carry_D = apportioned_D(self.share_D, self._carry_D, n)
-        return quota_D
+    def next_D(self, n: int, surplus: int = 0) -> tuple[list[int], list[int]]:
+        """Return the prompts of each domain in the next n and in what is generated beyond; remainders are carried."""
+        return ([n], [surplus]) if self.mix is None else self.mix.next_D(n, surplus)
 
-    def observe(self, step: int, tally: Tally | None) -> dict[str, float]:
-        """Show the mixer a finished step; returns the shares that hold from now on."""
-        if self.mixer is None:
-            return {}
-        if tally is None:
-            raise ConfigError(f"outcomes of step {step} have no tally, which mixer {self.mixer.config.name!r} reads")
-        self.mixer.observe(step, tally)
-        return {f"dataflex/share_next/{name}": share for name, share in zip(self.names, self.share_D, strict=True)}
+    def observe(self, outcomes: Outcomes) -> dict[str, float]:
+        """Show the mixer a finished step; returns its metrics."""
+        return {} if self.mix is None else self.mix.observe(outcomes)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the remainders and the mixer's state."""
-        return {"carry": list(self._carry_D), "mixer": None if self.mixer is None else self.mixer.state_dict()}
+        """Return the mixer's state and remainders."""
+        return {"mixer": None if self.mix is None else self.mix.state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state; ConfigError where one of the two has a mixer and the other none."""
-        if (state["mixer"] is None) != (self.mixer is None):
-            here, there = ("a mixer", "none") if self.mixer is not None else ("no mixer", "one")
+        if (state["mixer"] is None) != (self.mix is None):
+            here, there = ("a mixer", "none") if self.mix is not None else ("no mixer", "one")
             raise ConfigError(f"this run has {here}, but the saved prompt feed had {there}; resume with the same mixer")
-        self._carry_D = list(state["carry"])
-        if self.mixer is not None:
-            self.mixer.load_state_dict(state["mixer"])
+        if self.mix is not None:
+            self.mix.load_state_dict(state["mixer"])

@@ -58,8 +58,7 @@ _TRAINING = (
         "processor | value | | text alone is read this way",
         "_build_replay_buffer | overridden | | batches in a fixed order",
         "_init_dataloader | overridden | | domains and digest of the training data",
-        "_fetch_one_gen_batch | overridden | | prompts get uids that repeat",
-        "_next_train_batch | overridden | num_prompts | a mixer draws the prompts of a step",
+        "_next_train_batch | overridden | num_prompts | a feed draws the prompts of a step, with uids that repeat",
         "_compute_advantage | overridden | batch metrics | the policy weighs the batch after the advantages",
         "_update_actor | overridden | batch metrics | an empty batch is not stepped on; few fields are read",
         "_compute_metrics | overridden | batch metrics timing_raw global_steps epoch | end of a step: was the policy"

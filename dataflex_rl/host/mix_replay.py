@@ -51,3 +51,11 @@ class MixReplayBuffer(OrderedReplayBuffer):
         self.surplus_prompts = len(surplus)
         self.surplus_tokens = sum(int(tag["response_len"]) for tag in tags)
         self._clear_groups(partition_id, surplus)
+
+    def count_surplus(self, metrics: dict[str, Any]) -> None:
+        """Log what the last batch dropped; its tokens were generated, and cost what they cost."""
+        surplus = float(self.surplus_tokens)
+        metrics["dataflex/surplus_prompts"] = float(self.surplus_prompts)
+        metrics["dataflex/surplus_tokens"] = surplus
+        metrics["dataflex/tokens_generated"] += surplus
+        metrics["dataflex/tokens_dropped"] += surplus

@@ -6,6 +6,7 @@ aggregate. Where verl's rollout correction already wrote importance weights, the
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +16,8 @@ from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 
 from dataflex_rl.components.batch import Batch
+from dataflex_rl.components.segments import total_B
+from dataflex_rl.feed.blocks import RAW_OUTCOME
 from dataflex_rl.feed.identity import TrajectoryKey, identify
 from dataflex_rl.policy import Decision, HostFacts, Policy
 
@@ -43,7 +46,7 @@ class PolicyStep:
         policy: already checked against the host.
         domain_column: dataset column with each prompt's domain.
         has_is_weights: verl's rollout correction writes importance weights in this run.
-        also: batch fields that someone else (a mixer) reads besides the policy.
+        also: batch fields that the feed reads besides the policy; `raw_outcome` among them.
     """
 
     def __init__(
@@ -74,13 +77,15 @@ class PolicyStep:
         """Return the batch's signals as flat tensors, in the batch's order."""
         fields = ["response_mask", "rm_scores", "advantages", self._domain_column, "raw_prompt"]
         fields += ["old_log_probs"] if "old_log_probs" in self._wanted else []
-        fields += ["extra_fields"] if "acc" in self._wanted else []
+        fields += ["extra_fields"] if self._wanted & {"acc", RAW_OUTCOME} else []
         fields += ["rollout_is_weights"] if self._has_is_weights else []
         data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
         keys = [TrajectoryKey.parse(key) for key in batch.keys]
         uids = [key.uid for key in keys]
         prompts = data["raw_prompt"]
         mask = data["response_mask"]
+        infos = _verdicts(data["extra_fields"]) if "extra_fields" in fields else []
+        raw_B = _raw_outcome(infos, data["rm_scores"], mask.offsets()) if RAW_OUTCOME in self._wanted else None
         return Batch(
             offset_B1=mask.offsets(),
             response_mask_N=mask.values(),
@@ -91,19 +96,31 @@ class PolicyStep:
             rm_score_N=data["rm_scores"].values(),
             advantage_N=data["advantages"].values(),
             old_log_prob_N=data["old_log_probs"].values() if "old_log_probs" in fields else None,
-            acc_B=_accuracy(data["extra_fields"]) if "extra_fields" in fields else None,
+            acc_B=_accuracy(infos) if "acc" in self._wanted else None,
+            raw_outcome_B=raw_B,
             domain=[str(name) for name in data[self._domain_column]],
             rollout_is_weight_N=data["rollout_is_weights"].values() if self._has_is_weights else None,
         )
 
 
-def _accuracy(extra_fields: Any) -> torch.Tensor:
+def _verdicts(extra_fields: Any) -> list[dict[str, Any]]:
+    """Return what the verifier said of each response besides its reward."""
+    return [dict(item).get("reward_extra_info", {}) for item in extra_fields]
+
+
+def _accuracy(infos: Sequence[Mapping[str, Any]]) -> torch.Tensor:
     """Return the verifier's raw outcome of each response.
 
     Raises:
         KeyError: the reward function returned no `acc`.
     """
-    infos = [dict(item).get("reward_extra_info", {}) for item in extra_fields]
     if missing := sum("acc" not in info for info in infos):
         raise KeyError(f"signal 'acc': the reward function gave no 'acc' for {missing} of {len(infos)} responses")
     return torch.tensor([float(info["acc"]) for info in infos])
+
+
+def _raw_outcome(infos: Sequence[Mapping[str, Any]], rm_scores: Any, offset_B1: torch.Tensor) -> torch.Tensor:
+    """float64 [B]: the verifier's raw outcome `acc`, where it gave none the reward, the sum of the token rewards."""
+    reward_B = total_B(rm_scores.values(), offset_B1)
+    raw = [float(info["acc"]) if "acc" in info else float(reward) for info, reward in zip(infos, reward_B, strict=True)]
+    return torch.tensor(raw, dtype=torch.float64)

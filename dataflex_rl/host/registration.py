@@ -50,5 +50,4 @@ def register_all() -> None:
 
     import dataflex_rl.host.agent_loop
     import dataflex_rl.host.cpu.native
-    import dataflex_rl.host.mix_trainer
     import dataflex_rl.host.trainer  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from dataflex_rl.record.files import write_with
 
 FILE = "dataflex.pt"
 SCHEMA = 1
+_FEEDS = {"prompts": ("prompt selector", "selector"), "mixer": ("mixer", "mixer")}  # part -> (what, key of its name)
 
 
 def save_state(folder: Path, state: dict[str, Any]) -> None:
@@ -35,6 +37,26 @@ def load_state(folder: Path) -> dict[str, Any]:
         raise ConfigError(f"checkpoint {folder} has no {FILE}: it was not written by trainer_mode=dataflex_sync")
     state: dict[str, Any] = torch.load(path, weights_only=True)
     return state
+
+
+def feed_state(state: Mapping[str, Any], part: str | None, folder: Path) -> dict[str, Any] | None:
+    """Return the state of a run's feed: its part `mixer` or `prompts`; None for verl's own order (no part).
+
+    Raises:
+        ConfigError: the checkpoint is of a run whose prompts came from another kind of feed.
+    """
+    for key, (what, name) in _FEEDS.items():
+        if key != part and (saved := state.get(key)) is not None:
+            raise ConfigError(
+                f"checkpoint {folder} is of a run with {what} {saved[name]!r}, but this run has none; resume with "
+                f"the same {what}, or start a new run"
+            )
+    if part is None:
+        return None
+    if (found := state.get(part)) is None:
+        what = _FEEDS[part][0]
+        raise ConfigError(f"checkpoint {folder} has no {what} state: it is of a run without a {what}")
+    return dict(found)
 
 
 def check_fingerprint(state: dict[str, Any], fingerprint: str, folder: Path) -> None:

@@ -1,15 +1,16 @@
-"""verl's synchronous trainer with a data policy, a counted prompt feed and a run record.
+"""verl's synchronous trainer with a data policy, a feed of prompts and a run record.
 
-`dataflex_sync` is verl's own `PPOTrainerSync` with these differences, each at a hook verl calls anyway: prompts get
-stable uids (`_fetch_one_gen_batch`), batches come in a fixed order (`_build_replay_buffer`), the policy weighs the
-batch after the advantages (`_compute_advantage`), validation results are kept per item (`on_validate_end`), and our
-state is saved with verl's checkpoint. With `uniform` none of them changes a number verl computes.
+`dataflex_sync` is verl's own `PPOTrainerSync` with these differences, each at a hook verl calls anyway: prompts come
+from a feed and get stable uids (`_next_train_batch`), batches come in a fixed order (`_build_replay_buffer`), the
+policy weighs the batch after the advantages (`_compute_advantage`), validation results are kept per item
+(`on_validate_end`), and our state is saved with verl's checkpoint. The feed is verl's own dataloader, unless a mixer or
+a prompt selector draws; with `uniform` none of these changes a number verl computes. `dataflex_mix_sync` is the same
+trainer under the name that mixed runs have in their records.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,38 +21,43 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.utils import tensordict_utils as tu
 
+from dataflex_rl.config.mixing import MIX_MODE, PLAIN_MODE, check_mode, listed
 from dataflex_rl.config.plain import plain
 from dataflex_rl.data.benchmarks.rates import flags, rate_metrics
 from dataflex_rl.data.catalogue import TRAIN, VAL
 from dataflex_rl.errors import ConfigError
+from dataflex_rl.feed.blocks import parse_feed, take_feed
 from dataflex_rl.feed.draw_counter import PromptLedger
 from dataflex_rl.host import agent_loop
 from dataflex_rl.host.cpu.native import SyncOnAnyDevice
+from dataflex_rl.host.feeds import LoaderFeed, RowFeed, check_feed, make_feed
 from dataflex_rl.host.lengths import check_prompts
 from dataflex_rl.host.logbook import Logbook
+from dataflex_rl.host.mix_replay import MixReplayBuffer
 from dataflex_rl.host.policy_step import PolicyStep, host_facts
 from dataflex_rl.host.replay import OrderedReplayBuffer
-from dataflex_rl.host.state import check_fingerprint, load_state, save_state
+from dataflex_rl.host.state import check_fingerprint, feed_state, load_state, save_state
 from dataflex_rl.host.validation import read_items
-from dataflex_rl.policy import Decision, Policy, split_block
+from dataflex_rl.policy import Policy
 from dataflex_rl.seeding import dataset_fingerprint
 
 logger = logging.getLogger(__name__)
 
 
-@register_trainer("dataflex_sync")
+@register_trainer(MIX_MODE)
+@register_trainer(PLAIN_MODE)
 class DataflexSyncTrainer(SyncOnAnyDevice):
-    """verl's sync trainer with a data policy (configuration block `dataflex`)."""
+    """verl's sync trainer with a data policy, a mixer and a prompt selector (configuration block `dataflex`)."""
 
-    replay_buffer_class: type[OrderedReplayBuffer] = OrderedReplayBuffer
-    _decision: Decision  # of the current step
-    _fields: frozenset[str] = frozenset()  # batch fields that are read besides the policy's
+    feed: LoaderFeed | RowFeed  # once the data are loaded
 
     def __init__(self, config: DictConfig) -> None:
-        policy_block, mixer_block = split_block(plain(config.dataflex) if "dataflex" in config else {})
+        policy_block, blocks = take_feed(plain(config.dataflex) if "dataflex" in config else {})
         self.policy = Policy.from_config(policy_block)
         self.policy.check(host_facts(config))
-        self._mount_mixer(config, mixer_block)
+        self.sources = parse_feed(blocks)
+        check_mode(str(config.trainer.v1.trainer_mode), self.sources)
+        check_feed(self.sources, config, host_facts(config))
         if config.algorithm.filter_groups.enable:
             raise ConfigError(
                 "algorithm.filter_groups.enable=true would be dropped by this trainer; use actuator=difffilter"
@@ -59,27 +65,20 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         _use_our_agent_loop(config)
         self.ledger = PromptLedger()
         self.book = Logbook.open(config)
-        self._domain_key = str(mixer_block.get("domain_key", "domain"))
+        self._domain_key = self.sources.domain_key
         self._skip_update = False
         self._decided = 0  # the last step on which the policy was applied
         super().__init__(config)
 
     # ------------------------------------------------------------------ set-up
 
-    def _mount_mixer(self, config: DictConfig, block: Mapping[str, Any]) -> None:
-        """Refuse a mixer, which this trainer's feed would ignore; the trainer that mixes overrides this."""
-        if block["name"] != "none":
-            raise ConfigError(
-                f"mixer {block['name']!r} would do nothing under trainer.v1.trainer_mode=dataflex_sync; set it to "
-                "dataflex_mix_sync"
-            )
-
     def _build_replay_buffer(self) -> ReplayBuffer:
         sampler = self.config.trainer.v1.sampler
         if (sampler.get("custom_sampler") or {}).get("path"):
             buffer = super()._build_replay_buffer()
         else:
-            buffer = self.replay_buffer_class(
+            kind = OrderedReplayBuffer if self.sources.mixer is None else MixReplayBuffer
+            buffer = kind(
                 trainer_mode="sync",
                 trainer_config=self.config.trainer.v1.get("sync", {}),
                 max_off_policy_threshold=sampler.max_off_policy_threshold,
@@ -89,6 +88,11 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             )
         if isinstance(buffer, OrderedReplayBuffer):
             buffer.on_validation = self._collect_items
+        if self.sources.oversample > 1 and not isinstance(buffer, MixReplayBuffer):
+            raise ConfigError(
+                f"dataflex.mixer.oversample={self.sources.oversample} needs our replay buffer, but "
+                f"trainer.v1.sampler.custom_sampler is {type(buffer).__name__}; leave one of the two out"
+            )
         return buffer
 
     def _init_dataloader(self) -> None:
@@ -99,7 +103,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         if self._domain_column != self._domain_key:
             logger.warning("train data has no column %r; domains are taken from 'data_source'", self._domain_key)
         self._fingerprint = dataset_fingerprint(
-            _files(self.config.data.train_files),
+            listed(self.config.data.train_files),
             prompt_column=self.config.data.prompt_key,
             domain_column=self._domain_column,
         )
@@ -108,29 +112,41 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             self.policy,
             domain_column=self._domain_column,
             has_is_weights=correction.get("rollout_is") is not None,
-            also=self._fields,
+            also=self.sources.requires,
         )
+        self.feed = make_feed(
+            self.sources,
+            self.config.data,
+            self.train_dataset,
+            domain_key=self._domain_column,
+            steps=self.total_training_steps,
+            fetch=super()._next_train_batch,
+        )
+        if isinstance(self.feed, RowFeed) and isinstance(self.replay_buffer, MixReplayBuffer):
+            self.replay_buffer.choose = self.feed.choose
 
     # ------------------------------------------------------------------ a step
 
-    def _fetch_one_gen_batch(self) -> TensorDict:
-        return self._identified(super()._fetch_one_gen_batch())
-
-    def _identified(self, batch: TensorDict) -> TensorDict:
-        """Give the drawn prompts their uids and enter them in the ledger."""
+    def _next_train_batch(self, num_prompts: int | None = None) -> TensorDict:
+        """Draw prompts, give them their uids and enter them in the ledger."""
+        batch = self.feed.draw(num_prompts)
         prompts = batch["raw_prompt"]
         uids = self.ledger.take(
             [list(prompts[i]) for i in range(len(batch))], [str(name) for name in batch[self._domain_column]]
         )
         tu.assign_non_tensor_stack(batch, "uid", uids)
+        tu.assign_non_tensor_data(batch, "global_steps", self.global_steps)
+        self.feed.drew(uids)
         return batch
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
         batch = super()._compute_advantage(batch, metrics)
         batch, decision = self._policy_step(batch, step=self.global_steps)
-        self._decision, self._decided = decision, self.global_steps
+        self._decided = self.global_steps
         self.book.applied(self.global_steps)
-        metrics.update(decision.metrics)
+        metrics.update({**decision.metrics, **self.feed.observe(self.global_steps, decision)})
+        if isinstance(self.feed, RowFeed) and isinstance(self.replay_buffer, MixReplayBuffer):
+            self.replay_buffer.count_surplus(metrics)
         self.book.trace(self.global_steps, decision.trace)
         self._skip_update = decision.skip_update
         return batch
@@ -194,22 +210,17 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             "feed": self.ledger.state_dict(),
             "fingerprint": self._fingerprint,
             "mixer": None,
+            **({} if self.feed.part is None else {self.feed.part: self.feed.state_dict()}),
         }
 
     def _load_state(self, state: dict[str, Any], folder: Path) -> None:
         """Continue from the state of a checkpoint; ConfigError where it is of other data or components."""
         check_fingerprint(state, self._fingerprint, folder)
-        self._check_mixer_state(state.get("mixer"), folder)
+        saved = feed_state(state, self.feed.part, folder)
         self.policy.load_state_dict(state["policy"])
         self.ledger.load_state_dict(state["feed"])
-
-    def _check_mixer_state(self, saved: Mapping[str, Any] | None, folder: Path) -> None:
-        """Refuse the checkpoint of a mixed run: its feed stands elsewhere than verl's dataloader says."""
         if saved is not None:
-            raise ConfigError(
-                f"checkpoint {folder} is of a run with mixer {saved['mixer']!r}, but this run has none; resume with "
-                "the same mixer, or start a new run"
-            )
+            self.feed.load_state_dict(saved)
 
     def _checkpoint_folder(self) -> Path:
         trainer = self.config.trainer
@@ -235,8 +246,3 @@ def _use_our_agent_loop(config: DictConfig) -> None:
             agent.default_agent_loop = agent_loop.AGENT_LOOP
         if not agent.get("agent_loop_manager_class"):
             agent.agent_loop_manager_class = agent_loop.MANAGER
-
-
-def _files(value: Any) -> list[str]:
-    """Return verl's `train_files`, one path or a list, as a list."""
-    return [str(value)] if isinstance(value, str) else [str(item) for item in value]

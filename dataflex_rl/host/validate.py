@@ -12,12 +12,13 @@ from omegaconf.errors import OmegaConfBaseException
 from dataflex_rl.config.mixing import PLAIN_MODE
 from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.policy import HostFacts, Policy, split_block
+from dataflex_rl.feed.blocks import FeedConfig, parse_feed, take_feed
+from dataflex_rl.policy import HostFacts, Policy
 from dataflex_rl.quiet import heard
 
 
 def validate(config: DictConfig) -> list[str]:
-    """Run verl's `validate_config`, build its actor, critic and rollout dataclasses, and mount policy and mixer.
+    """Run verl's `validate_config`, build its actor, critic and rollout dataclasses, and mount policy and feed.
 
     Nothing is printed and the configuration is left as it is.
 
@@ -28,24 +29,21 @@ def validate(config: DictConfig) -> list[str]:
         ConfigError: whatever verl or the policy refuses, in one line.
     """
     with heard() as said:
-        from dataflex_rl.feed.config import parse_mixer
+        from dataflex_rl.host.feeds import check_feed
         from dataflex_rl.host.hook_check import check, works_with
         from dataflex_rl.host.hooks import HOOKS
-        from dataflex_rl.host.mix_feed import check_mixer
         from dataflex_rl.host.policy_step import host_facts
 
         check(HOOKS, works=works_with(HOOKS))
         copy = DictConfig(plain(config))
         try:
             _check_sampling(copy)
-            policy_block, mixer_block = split_block(plain(copy.dataflex))
-            policy = Policy.from_config(policy_block)
-            _check_trainer(str(copy.trainer.v1.trainer_mode), policy)
+            policy_block, drawing = take_feed(plain(copy.dataflex))
+            policy, feed = Policy.from_config(policy_block), parse_feed(drawing)
+            _check_trainer(str(copy.trainer.v1.trainer_mode), policy, feed)
             _check_estimator(host_facts(copy))
             policy.check(host_facts(copy))
-            mixing = parse_mixer(mixer_block)
-            if mixing is not None:
-                check_mixer(mixing, host_facts(copy))
+            check_feed(feed, copy, host_facts(copy))
             _ask_verl(copy)
         except ConfigError:
             raise
@@ -71,19 +69,17 @@ def _ask_verl(config: DictConfig) -> None:
         raise ConfigError(f"verl refuses the configuration: a block that it reads is none ({error})") from error
 
 
-def _check_trainer(mode: str, policy: Policy) -> None:
-    """Refuse a trainer that verl does not know, and one that would train as if there were no policy."""
+def _check_trainer(mode: str, policy: Policy, feed: FeedConfig) -> None:
+    """Refuse a trainer that verl does not know, and one that would train as if there were no policy and no feed."""
     from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY
 
     from dataflex_rl.host.trainer import DataflexSyncTrainer
 
     if mode not in TRAINER_REGISTRY:
         raise ConfigError(f"unknown trainer.v1.trainer_mode={mode}; known: {', '.join(sorted(TRAINER_REGISTRY))}")
-    if policy.config.links and not issubclass(TRAINER_REGISTRY[mode], DataflexSyncTrainer):
-        raise ConfigError(
-            f"trainer.v1.trainer_mode={mode} would ignore the policy {policy.name!r}; use {PLAIN_MODE}, or "
-            "method=uniform"
-        )
+    acts = f"the policy {policy.name!r}" if policy.config.links else feed.acts
+    if acts and not issubclass(TRAINER_REGISTRY[mode], DataflexSyncTrainer):
+        raise ConfigError(f"trainer.v1.trainer_mode={mode} would ignore {acts}; use {PLAIN_MODE}, or method=uniform")
 
 
 def _check_estimator(facts: HostFacts) -> None:

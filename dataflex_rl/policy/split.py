@@ -58,7 +58,7 @@ def split_block(block: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
 
     Raises:
         ConfigError: unknown key or mechanism, a mechanism that does not fit the actuator, two mixers, or a prompt
-            selector: who can draw by one takes it out first (`dataflex_rl.feed.prompt_config.take_prompts`).
+            selector: who can draw by one takes it out first (`dataflex_rl.feed.blocks.take_feed`).
     """
     if not isinstance(block, Mapping):
         raise ConfigError(f"dataflex must be a mapping, got {block!r}")

@@ -124,11 +124,17 @@ class PromptTable:
         return self.columns[column]
 
     def fingerprint(self) -> str:
-        """Return 16 hex digits over keys, domains and buckets: what a saved state must agree with."""
+        """Return 16 hex digits over keys, domains, buckets and columns: what a saved state must agree with."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         digest = hashlib.blake2b(digest_size=8, person=b"dataflex_rl.tabl")
         for part in (self.key_P, self.domain_P, self.bucket_P):
             digest.update(np.ascontiguousarray(part).tobytes())
-        digest.update("\0".join(self.domains).encode("utf-8", "surrogatepass"))
+        texts = [self.domains, *([name, *map(str, value_P.tolist())] for name, value_P in sorted(self.columns.items()))]
+        for text in texts:
+            digest.update("\0".join(text).encode("utf-8", "surrogatepass") + b"\n")
         return digest.hexdigest()
 
 

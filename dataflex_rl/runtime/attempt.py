@@ -34,6 +34,8 @@ from dataflex_rl.runtime.untrained import remember, use_known
 from dataflex_rl.runtime.uploader import Mirror
 from dataflex_rl.seeding import dataset_fingerprint
 
+_NAMES = ("method", "scorer", "actuator", "mixer", "prompt_selector")  # of the plan, for the manifest
+
 
 def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -> int:
     """Run, continue or report the run of a settled configuration; returns the exit code.
@@ -136,10 +138,7 @@ class _Attempt:
         names = [resolved["data"][key.removeprefix("data.")] for key in FILES]
         train, val = (dataset_fingerprint(files, prompt_column=data.prompt_key) for files in names)
         return {
-            **{
-                key: getattr(plan, key)
-                for key in ("method", "scorer", "actuator", "mixer", "model", "task", "seed", "steps")
-            },
+            **{key: getattr(plan, key) for key in (*_NAMES, "model", "task", "seed", "steps")},
             "sweep": self._config.sweep,
             "host": plan.host,
             "regime": regime_name(self._config),

@@ -30,7 +30,7 @@ if loaded:
     print("TRAINERS", *(f"{{name}}={{TRAINER_REGISTRY[name].__module__}}" for name in {trainers}))
 print("VERL", loaded)
 """
-REGISTERED = "TRAINERS dataflex_sync=dataflex_rl.host.trainer dataflex_mix_sync=dataflex_rl.host.mix_trainer"
+REGISTERED = "TRAINERS dataflex_sync=dataflex_rl.host.trainer dataflex_mix_sync=dataflex_rl.host.trainer"
 
 
 def imported_first(module: str) -> list[str]:

@@ -18,7 +18,7 @@ assert "torch" not in sys.modules
 step = {{"a": {{"reward": [0.0], "advantage": [1.0]}}, "b": {{"reward": [1.0], "advantage": [0.5]}}}}
 for name in ("static", "reward_gap", "dump_ucb", "tscl"):
     print(name, sorted(dataflex_rl.replay_mixer({{"name": name}}, [step])[0]))
-import dataflex_rl.feed.measure, dataflex_rl.feed.planner
+import dataflex_rl.feed.measure, dataflex_rl.feed.mixer_feed
 """
 
 

@@ -1,4 +1,4 @@
-"""The YAML files of prompt selectors compose, build, and say what the classes say; a run names none so far."""
+"""The YAML files of prompt selectors compose, build, and say what the classes say; a run is named by its own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from dataflex_rl.components.registry import lookup
+from dataflex_rl.config.methods import method_block
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.config.plan import settle
-from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.prompt_config import PROMPT_DEFAULTS, parse_prompts, take_prompts
 from dataflex_rl.policy import Policy
 from tests.prompts.pools import OURS
@@ -65,7 +65,34 @@ def test_a_value_is_overridden_by_its_dotted_name() -> None:
     assert parse_prompts(block["prompts"]).selector.target == 0.7  # type: ignore[index,attr-defined,call-overload]
 
 
-def test_a_run_with_a_selector_is_refused_before_anything_starts(tmp_path: Path) -> None:
-    assert settle(composed(f"runs_dir={tmp_path}")).method == "uniform"
-    with pytest.raises(ConfigError, match="prompt selector 'greso_skip' would do nothing"):
-        settle(composed("prompts=greso_skip", f"runs_dir={tmp_path}"))
+@pytest.mark.parametrize(
+    ("overrides", "method"),
+    [
+        ("", "uniform"),
+        ("prompts=greso_skip", "greso_skip"),
+        ("method=difffilter prompts=hierarchical", "difffilter+hierarchical"),
+        ("method=reward_gap prompts=beta_thompson", "reward_gap+beta_thompson"),
+        ("method=difffilter mixer=tscl prompts=order", "difffilter+tscl+order"),
+        ("scorer=reward actuator=gfpo prompts=learnability", "gfpo+learnability"),
+        ("method=difffilter mixer=tscl", "difffilter+tscl"),
+    ],
+)
+def test_a_run_is_named_by_all_that_it_does(overrides: str, method: str, tmp_path: Path) -> None:
+    config = composed(*overrides.split(), f"runs_dir={tmp_path}")
+    plan = settle(config)
+    assert (plan.method, plan.prompt_selector) == (method, config.dataflex.prompts.name)
+    mixes = config.dataflex.mixer.name != "none"
+    assert config.trainer.v1.trainer_mode == ("dataflex_mix_sync" if mixes else "dataflex_sync")
+
+
+NAMED = sorted(path.stem for path in (shipped("conf") / "method" / "prompts").glob("*.yaml"))
+
+
+def test_every_rule_has_a_named_method() -> None:
+    assert {name for name in OURS if name != "none"} <= set(NAMED)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_method_is_called_as_its_file(name: str, tmp_path: Path) -> None:
+    assert settle(composed(f"method=prompts/{name}", f"runs_dir={tmp_path}")).method == name
+    assert method_block(f"prompts/{name}")["prompts"]["name"] == name.rpartition("+")[2]

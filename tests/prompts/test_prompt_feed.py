@@ -169,7 +169,8 @@ def test_the_mixer_sees_the_steps_and_moves_the_quotas() -> None:
     first = made.draw(10)
     assert first.quota_D == [5, 5]
     metrics = made.observe(outcomes_with(1, first.rows, RNG(0), tally([1.0, 0.0])))
-    assert metrics["dataflex/share_next/a"] == pytest.approx(0.1)
+    assert [metrics[f"dataflex/{key}/a"] for key in ("share_target", "mixer_statistic")] == [0.5, 1.0]
+    assert made.quotas.share_D == pytest.approx([0.1, 0.9])
     assert made.draw(10).quota_D == [1, 9]
     with pytest.raises(ConfigError, match="outcomes of step 2 have no tally, which mixer 'reward_gap' reads"):
         made.observe(outcomes(2, [], np.zeros(80), RNG(0)))

@@ -15,7 +15,6 @@ from dataflex_rl.components.batch import Batch
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.config.plan import settle
 from dataflex_rl.config.sources import build_sources, place_sources, to_build
-from dataflex_rl.feed.measure import realised, tally_batch
 
 
 def settled(runs_dir: Path, *overrides: str) -> DictConfig:
@@ -72,8 +71,6 @@ def stepped(made: Any, reward: dict[str, float]) -> tuple[list[str], list[str], 
     """One step of feed and mixer, every response earning its domain's reward: (uids, domains, metrics)."""
     uids, domains = drawn(made)
     batch = answered(uids, domains, reward)
-    tally = tally_batch(made.mixing, batch, made._domains, made.global_steps)
-    consumed = realised(batch, batch.length_B, made._domains, made._shortage_D)
-    metrics = made.planner.finish(made.global_steps, tally, consumed)
+    metrics = made.feed.observe(made.global_steps, made.policy.apply(batch, step=made.global_steps))
     made.global_steps += 1
     return uids, domains, metrics

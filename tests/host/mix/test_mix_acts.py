@@ -34,7 +34,7 @@ def test_dump_ucb_draws_a_domain_never_seen(tmp_path: Path) -> None:
     counts = prompts(made, [{"math": 0.2, "logic": 0.2, "science": 0.2}] * 2)
     assert counts[0] == {"logic": 1, "math": 1}  # two prompts for three domains
     # n = 2, 2, 0 responses, N = 4: 0.2 + sqrt(2 ln 5 / 3) = 1.236 twice, and sqrt(2 ln 5) = 1.794
-    target = made.planner.target_D
+    target = made.feed.source.quotas.share_D
     assert target[2] == pytest.approx(0.4664, abs=1e-4)  # e^1.794 / (2 e^1.236 + e^1.794) = 6.014 / 12.897
     assert counts[1]["science"] == 1
 
@@ -44,7 +44,7 @@ def test_tscl_draws_from_the_domain_whose_reward_moves(tmp_path: Path) -> None:
     moving = [{"math": 0.9, "logic": 0.1, "science": 0.2 * step} for step in range(5)]
     counts = prompts(made, [*moving, moving[-1]])
     # science: slope 0.2 x (5 - 1) = 0.8; e^0.8 = 2.226 of 4.226
-    assert made.planner.target_D == pytest.approx([0.2367, 0.2367, 0.5267], abs=1e-4)
+    assert made.feed.source.quotas.share_D == pytest.approx([0.2367, 0.2367, 0.5267], abs=1e-4)
     assert counts[-1]["science"] in (8, 9)
 
 

@@ -1,4 +1,4 @@
-"""The feed of `dataflex_mix_sync` on verl's own dataset, sampler and collate function; no process is started."""
+"""Mixed feeds on verl's own dataset, sampler and collate function; no process is started."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensordict import TensorDict
 from verl.utils.tensordict_utils import get_tensordict
 
 import dataflex_rl.plugin  # noqa: F401 (verl must have loaded it before our host modules are imported one by one)
-from dataflex_rl.host.mix_feed import SamplerOrder, collated
+from dataflex_rl.host.rows import SamplerOrder, collated
 from dataflex_rl.record.streams import common_prefix
 from dataflex_rl.seeding import prompt_key
 from tests.host.mix.composed import drawn, stepped, trainer
@@ -122,8 +122,8 @@ def test_oversampling_draws_more(tmp_path: Path) -> None:
     uids, domains = drawn(made)
     assert len(uids) == 21  # ceil(1.3 x 16)
     complete, partial = uids[1:-1], [uids[0]]  # one group failed in part, one in whole
-    picked = made._choose(complete, partial, 16)
-    asked = dict(zip(made.planner.mixer.domains, made._ask_D, strict=True))
+    picked = made.feed.choose(complete, partial, 16)
+    asked = dict(zip(made.feed.domains.names, made.feed.ask_D, strict=True))
     assert sum(asked.values()) == len(picked) == 16
     assert Counter(domains[uids.index(uid)] for uid in picked) == asked
     assert uids[0] not in picked  # a whole group of its domain stands in

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from omegaconf import OmegaConf
+from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY
 
 import dataflex_rl.plugin  # noqa: F401 (verl must have loaded it before our host modules are imported one by one)
 from dataflex_rl.config.mixing import domains_in
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.mix_replay import MixReplayBuffer
-from dataflex_rl.host.mix_trainer import DataflexMixSyncTrainer
 from dataflex_rl.host.trainer import DataflexSyncTrainer
 from dataflex_rl.host.validate import validate
 from dataflex_rl.run import main
@@ -130,19 +130,23 @@ def test_a_mixer_may_stand_in_the_actuator_and_beside_a_selector(
 # at mount, where verl's own entry point is used ---------------------------------------------------------------------
 
 
-def test_each_trainer_refuses_the_others_configuration(tmp_path: Path) -> None:
+def test_one_trainer_has_two_names(tmp_path: Path) -> None:
+    """A mixer acts under either name; the name that says a run mixes is refused where it does not."""
+    assert TRAINER_REGISTRY["dataflex_sync"] is TRAINER_REGISTRY["dataflex_mix_sync"] is DataflexSyncTrainer
     mixed, plain = settled(tmp_path, "method=static"), settled(tmp_path)
-    with pytest.raises(ConfigError, match=r"mixer 'static' would do nothing under .*; set it to dataflex_mix_sync"):
-        DataflexSyncTrainer(mixed)
+    assert mixed.trainer.v1.trainer_mode == "dataflex_mix_sync"
+    mixed.trainer.v1.trainer_mode = "dataflex_sync"
+    assert type(DataflexSyncTrainer(mixed).replay_buffer) is MixReplayBuffer
+    plain.trainer.v1.trainer_mode = "dataflex_mix_sync"
     with pytest.raises(ConfigError, match="trainer_mode=dataflex_mix_sync needs a mixer"):
-        DataflexMixSyncTrainer(plain)
+        DataflexSyncTrainer(plain)
 
 
 def test_a_batch_cut_in_parts_is_refused(tmp_path: Path) -> None:
     config = settled(tmp_path, "method=static")
     OmegaConf.update(config, "trainer.v1.sync.parameter_sync_step", 2, force_add=True)
     with pytest.raises(ConfigError, match="parameter_sync_step=2 cuts a batch in parts"):
-        DataflexMixSyncTrainer(config)
+        DataflexSyncTrainer(config)
 
 
 def test_data_without_the_domains_is_refused_at_mount(tmp_path: Path) -> None:
@@ -154,7 +158,7 @@ def test_data_without_the_domains_is_refused_at_mount(tmp_path: Path) -> None:
     )
     config.data.val_files = made.config.data.val_files
     config.dataflex.mixer.domain_key = "topic"
-    late = DataflexMixSyncTrainer(config)
+    late = DataflexSyncTrainer(config)
     late._init_tokenizer()
     with pytest.raises(ConfigError, match="the training data has no column 'topic'"):
         late._init_dataloader()
@@ -175,11 +179,11 @@ def test_our_buffer_is_verls_custom_sampler(tmp_path: Path) -> None:
     place = [
         f"trainer.v1.sampler.custom_sampler.{key}={value}" for key, value in zip(("path", "name"), named, strict=True)
     ]
-    made = DataflexMixSyncTrainer(settled(tmp_path, "method=static", "dataflex.mixer.oversample=2", *place))
+    made = trainer(tmp_path, "method=static", "dataflex.mixer.oversample=2", *place)
     assert type(made.replay_buffer) is MixReplayBuffer
-    assert made.replay_buffer.choose == made._choose
+    assert made.replay_buffer.choose == made.feed.choose
     assert made.replay_buffer.on_validation == made._collect_items
     assert made.replay_buffer.poll_interval == 0.02
     other = [place[0].replace("mix_replay", "replay"), place[1].replace("Mix", "Ordered")]
     with pytest.raises(ConfigError, match=r"oversample=2.0 needs our replay buffer, but .* is OrderedReplayBuffer"):
-        DataflexMixSyncTrainer(settled(tmp_path, "method=static", "dataflex.mixer.oversample=2", *other))
+        DataflexSyncTrainer(settled(tmp_path, "method=static", "dataflex.mixer.oversample=2", *other))

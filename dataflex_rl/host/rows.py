@@ -1,8 +1,8 @@
-"""Where the prompts of a mixed run come from: rows of verl's dataset, in the order of verl's own sampler."""
+"""The rows of verl's dataset: in the order of verl's own sampler, as batches, and their columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ from verl.utils import tensordict_utils as tu
 from verl.utils.dataset.rl_dataset import collate_fn
 
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.feed.config import MixerConfig
-from dataflex_rl.policy import GROUP_ESTIMATORS, HostFacts
+from dataflex_rl.seeding import prompt_key
 
 
 class SamplerOrder:
@@ -55,31 +54,35 @@ def domain_column(dataset: Any, column: str) -> list[str]:
     Raises:
         ConfigError: no such column, or a row without a domain.
     """
-    known = dataset.dataframe.column_names
-    if column not in known:
-        raise ConfigError(
-            f"the training data has no column {column!r} (dataflex.mixer.domain_key); it has: {', '.join(known)}"
-        )
-    names = list(dataset.dataframe[column])
+    names = column_of(dataset, column, "dataflex.mixer.domain_key")
     if None in names:
         raise ConfigError(f"row {names.index(None)} of the training data has no value in the column {column!r}")
     return [str(name) for name in names]
 
 
-def check_mixer(config: MixerConfig, facts: HostFacts) -> None:
-    """Check once that the run has what the mixer's statistic needs.
+def column_of(dataset: Any, column: str, setting: str) -> list[Any]:
+    """Return a column of the dataset, dotted where it is inside of another (`extra_info.difficulty`).
 
     Raises:
-        ConfigError: a batch field is missing, or a scorer of groups meets an estimator that makes none.
+        ConfigError: no such column; names the setting that asks for it.
     """
-    if missing := sorted(config.requires - facts.fields):
-        raise ConfigError(
-            f"mixer {config.name!r} averages {config.statistic!r}, which requires the batch field {missing[0]!r}, but "
-            f"the host provides {', '.join(sorted(facts.fields))}"
-        )
-    scorer = config.scorer_spec
-    if scorer is not None and scorer.needs_groups and not (facts.makes_groups and facts.rollout_n > 1):
-        raise ConfigError(
-            f"dataflex.mixer.scorer {scorer.name!r} needs groups, but algorithm.adv_estimator={facts.adv_estimator!r} "
-            f"with rollout.n={facts.rollout_n} makes none; use one of {', '.join(GROUP_ESTIMATORS)} and n above 1"
-        )
+    frame, known = dataset.dataframe, list(dataset.dataframe.column_names)
+    top, *inner = [column] if column in known else column.split(".")
+    values = list(frame[top]) if top in known else []
+    for name in inner:
+        if not all(isinstance(value, Mapping) and name in value for value in values):
+            known += [f"{top}.{key}" for key in values[0]] if values and isinstance(values[0], Mapping) else []
+            values = []
+            break
+        values = [value[name] for value in values]
+    if not values:
+        raise ConfigError(f"the training data has no column {column!r} ({setting}); it has: {', '.join(known)}")
+    return values
+
+
+def prompt_keys(dataset: Any, data: DictConfig) -> list[str]:
+    """Return the identity of each dataset row's prompt; images and the like are part of it."""
+    media = [data.get(f"{kind}_key") or f"{kind}s" for kind in ("image", "video", "audio")]
+    if set(media) & set(dataset.dataframe.column_names):
+        return [prompt_key(dataset[row]["raw_prompt"]) for row in range(len(dataset))]
+    return [prompt_key(messages) for messages in dataset.dataframe[data.prompt_key]]

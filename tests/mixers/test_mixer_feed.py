@@ -7,6 +7,7 @@ import logging
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -15,8 +16,9 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.config import MixerConfig, parse_mixer
 from dataflex_rl.feed.core import DomainMixer
 from dataflex_rl.feed.domains import DomainMap, resolve_domains
+from dataflex_rl.feed.interface import Outcomes, Realised
 from dataflex_rl.feed.measure import realised, tally_batch
-from dataflex_rl.feed.planner import Planner, Realised
+from dataflex_rl.feed.mixer_feed import MixerFeed
 from dataflex_rl.feed.streams import DomainStreams
 from dataflex_rl.mixers.statistics import Tally
 from dataflex_rl.policy.split import MIXER_DEFAULTS
@@ -30,11 +32,11 @@ def config(name: str = "reward_gap", **block: Any) -> MixerConfig:
     return parsed
 
 
-def planner(parsed: MixerConfig, rows: int = 60) -> Planner:
+def made(parsed: MixerConfig, rows: int = 60) -> MixerFeed:
     streams = DomainStreams(
         lambda number: random.Random(number).sample(range(rows), rows), [row % 3 for row in range(rows)], NAMES
     )
-    return Planner(DomainMixer(parsed, NAMES), streams)
+    return MixerFeed(DomainMixer(parsed, NAMES), streams)
 
 
 def batch(rewards: list[list[float]], domains: list[str], **fields: Any) -> Batch:
@@ -111,23 +113,31 @@ def test_what_a_batch_consumed() -> None:
 # steps --------------------------------------------------------------------------------------------------------------
 
 
-def step_of(plan: Planner, step: int, rewards: list[float], size: int = 8) -> tuple[list[int], dict[str, float]]:
+def outcomes(step: int, tally: Tally, consumed: Realised) -> Outcomes:
+    """What a mixer reads of a step; it asks for no groups."""
+    none = np.zeros(0, np.int64)
+    return Outcomes(
+        step=step, row_G=none, tries_G=none, solved_G=none, reward_G=np.zeros(0), tally=tally, realised=consumed
+    )
+
+
+def step_of(feed: MixerFeed, step: int, rewards: list[float], size: int = 8) -> tuple[list[int], dict[str, float]]:
     """Draw, let every response of a domain earn the domain's reward, finish; returns (rows, metrics)."""
-    draw = plan.draw(size, size)
+    draw = feed.draw(size)
     counts = [draw.domain_of.count(d) for d in range(3)]
     count_D = torch.tensor(counts)
     tally = Tally(sum_D=torch.tensor(rewards, dtype=torch.float64) * count_D, count_D=count_D, seen_D=count_D)
     consumed = Realised(prompts_D=counts, responses_D=counts, trained_tokens_D=counts, shortage_D=[0, 0, 0])
-    return draw.rows, plan.finish(step, tally, consumed)
+    return draw.rows, feed.observe(outcomes(step, tally, consumed))
 
 
 def test_metrics_of_two_steps() -> None:
-    plan = planner(config(params={"temperature": 0.1}, window=1))
-    _, first = step_of(plan, 1, [1.0, 0.5, 1.0], size=6)
+    feed = made(config(params={"temperature": 0.1}, window=1))
+    _, first = step_of(feed, 1, [1.0, 0.5, 1.0], size=6)
     assert [first[f"dataflex/share_target/{name}"] for name in NAMES] == pytest.approx([1 / 3] * 3)
     assert [first[f"dataflex/share_realised/{name}"] for name in NAMES] == pytest.approx([1 / 3] * 3)
     assert [first[f"dataflex/mixer_statistic/{name}"] for name in NAMES] == [1.0, 0.5, 1.0]
-    _, second = step_of(plan, 2, [1.0, 0.5, 1.0], size=20)
+    _, second = step_of(feed, 2, [1.0, 0.5, 1.0], size=20)
     # gaps 0, 0.5, 0 at temperature 0.1: exp(5) = 148 of 150 -> floors 0.05 and 0.9
     assert [second[f"dataflex/share_target/{name}"] for name in NAMES] == pytest.approx([0.05, 0.9, 0.05])
     assert [second[f"dataflex/share_realised/{name}"] for name in NAMES] == pytest.approx([0.05, 0.9, 0.05])
@@ -139,36 +149,36 @@ def test_metrics_of_two_steps() -> None:
 
 
 def test_an_exhausted_domain_is_recycled_and_counted() -> None:
-    plan = planner(config("static", params={"proportions": {"a": 0.0, "b": 1.0, "c": 0.0}}), rows=9)
-    counted = [step_of(plan, step, [1.0] * 3, size=2)[1]["dataflex/recycled/b"] for step in (1, 2, 3)]
+    feed = made(config("static", params={"proportions": {"a": 0.0, "b": 1.0, "c": 0.0}}), rows=9)
+    counted = [step_of(feed, step, [1.0] * 3, size=2)[1]["dataflex/recycled/b"] for step in (1, 2, 3)]
     assert counted == [0.0, 1.0, 2.0]  # b has 3 rows: the 4th draw is the first again
 
 
 def test_surplus_is_drawn_at_the_shares_too() -> None:
-    plan = planner(config("static"))
-    draw = plan.draw(6, 9)
-    assert draw.ask_D == [2, 2, 2]
+    feed = made(config("static"))
+    draw = feed.draw(6, surplus=3)
+    assert draw.quota_D == [2, 2, 2]
     assert [draw.domain_of.count(d) for d in range(3)] == [3, 3, 3]
 
 
 def test_a_step_without_trained_tokens_has_no_share_of_them() -> None:
-    plan = planner(config("static"))
-    plan.draw(3, 3)
+    feed = made(config("static"))
+    feed.draw(3)
     none = torch.zeros(3, dtype=torch.int64)
     consumed = Realised(prompts_D=[1, 1, 1], responses_D=[5, 5, 5], trained_tokens_D=[0, 0, 0], shortage_D=[0, 0, 0])
-    metrics = plan.finish(1, Tally(sum_D=none.double(), count_D=none, seen_D=none), consumed)
+    metrics = feed.observe(outcomes(1, Tally(sum_D=none.double(), count_D=none, seen_D=none), consumed))
     assert not [key for key in metrics if "trained" in key]
 
 
 def test_a_starved_domain_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
-    plan = planner(config("static"))
+    feed = made(config("static"))
     none = torch.zeros(3, dtype=torch.int64)
     tally = Tally(sum_D=none.double(), count_D=none, seen_D=none)
     with caplog.at_level(logging.WARNING, logger="dataflex_rl"):
         for step in range(1, 15):
-            plan.draw(6, 6)
+            feed.draw(6)
             consumed = Realised(prompts_D=[0, 3, 3], responses_D=[0, 3, 3], trained_tokens_D=[], shortage_D=[2, 0, 0])
-            assert plan.finish(step, tally, consumed)["dataflex/shortage/a"] == 2.0
+            assert feed.observe(outcomes(step, tally, consumed))["dataflex/shortage/a"] == 2.0
             assert len(caplog.records) == (step >= 10)
     assert "domain 'a' is starved: for 10 steps up to step 10" in caplog.text
 
@@ -183,10 +193,10 @@ def test_resumed_equals_uninterrupted(name: str, stop: int) -> None:
     parsed = config(name, window=4, warmup_step=2, update_step=2)
     rng = random.Random(stop)
     rewards = [[rng.random() for _ in NAMES] for _ in range(14)]
-    whole, part = planner(parsed), planner(parsed)
+    whole, part = made(parsed), made(parsed)
     expected = [step_of(whole, step + 1, rewards[step]) for step in range(14)]
     seen = [step_of(part, step + 1, rewards[step]) for step in range(stop)]
-    resumed = planner(parsed)
+    resumed = made(parsed)
     resumed.load_state_dict(copy.deepcopy(part.state_dict()))
     seen += [step_of(resumed, step + 1, rewards[step]) for step in range(stop, 14)]
     assert seen == expected
@@ -204,14 +214,14 @@ def test_resumed_equals_uninterrupted(name: str, stop: int) -> None:
     ],
 )
 def test_another_runs_state_is_refused(change: dict[str, Any], message: str) -> None:
-    plan = planner(config())
+    feed = made(config())
     with pytest.raises(ConfigError, match=message):
-        plan.load_state_dict({**plan.state_dict(), **change})
+        feed.load_state_dict({**feed.state_dict(), **change})
 
 
 def test_a_state_that_lacks_a_part_is_refused() -> None:
-    plan = planner(config())
-    state = plan.state_dict()
+    feed = made(config())
+    state = feed.state_dict()
     del state["streams"]
     with pytest.raises(ConfigError, match="the saved state of mixer 'reward_gap' lacks streams"):
-        plan.load_state_dict(state)
+        feed.load_state_dict(state)
