@@ -125,14 +125,19 @@ class GroupRollout:
             seconds = time.perf_counter() - start
             keys, rows, tags = [], [], []
             for i, (group, ids, answer) in enumerate(zip(groups, prompt_ids, answers, strict=True)):
-                made = [self._row(group, ids, session, item, seconds) for session, item in enumerate(answer)]
+                try:
+                    made = [self._row(group, ids, session, item, seconds) for session, item in enumerate(answer)]
+                except Exception:  # whatever a verifier raises fails this prompt alone, as in verl
+                    logger.exception("grading the responses of uid %s failed", group.uid)
+                    continue
                 keys += [f"{group.uid}_{session}_0" for session in range(len(made))]
                 rows += made
                 tags += [_tag(row, group.columns["global_steps"]) for row in made]
                 status[i] = "finished"
-            await tq.async_kv_batch_put(
-                keys=keys, fields=list_of_dict_to_tensordict(rows), tags=tags, partition_id=partition
-            )
+            if rows:
+                await tq.async_kv_batch_put(
+                    keys=keys, fields=list_of_dict_to_tensordict(rows), tags=tags, partition_id=partition
+                )
         except Exception:
             logger.exception("the rollout of %d prompts failed, uid %s and on", len(groups), groups[0].uid)
             return [(group, "failure") for group in groups]
