@@ -17,25 +17,8 @@ from dataflex_rl.data.tasks.folder import home
 from dataflex_rl.errors import ConfigError
 
 SUFFIXES = (".parquet", ".jsonl", ".json", ".csv")
-# rows, but not read
-_OTHERS = tuple(
-    [
-        ".gz",
-        ".zst",
-        ".xz",
-        ".bz2",
-        ".zip",
-        ".tar",
-        ".lz4",
-        ".arrow",
-        ".feather",
-        ".tsv",
-        ".xlsx",
-        ".ndjson",
-        ".orc",
-        ".pkl",
-    ]
-)
+_OTHERS = (".gz", ".zst", ".xz", ".bz2", ".zip", ".tar", ".lz4", ".arrow", ".feather", ".tsv", ".xlsx", ".ndjson",
+           ".orc", ".pkl")  # rows, but not read  # fmt: skip
 _METADATA = ("dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json")
 _NAMES_OF_SPLITS = {
     "train": ("train", "training", "trn"),
