@@ -47,9 +47,8 @@ _FIRST = re.compile(
     r"(?i:the\s+(?:correct\s+|right\s+|best\s+|final\s+)?(?:answer|option|choice|one)\b"
     r"|(?:the\s+)?(?:correct|right)(?=\s*(?:[.,;:!)\n]|\Z|(?:because|since|as|and|for)\b)))"
 )
-_STOP = (
-    r"(?=\s*+(?:\Z|[.!](?![A-Za-z0-9])|,\s{1,3}not\s{1,3}[(\[]?[A-J]\b)|[ \t]*+\n)"  # the sentence ends with the letter
-)
+# the sentence ends with the letter
+_STOP = r"(?=\s*+(?:\Z|[.!](?![A-Za-z0-9])|,\s{1,3}not\s{1,3}[(\[]?[A-J]\b)|[ \t]*+\n)"
 _CUES = re.compile(
     r"\b(?:therefore|thus|hence|so|consequently|it|that|choose|select|pick|going\s+with|go\s+with|opt\s+for)\b", re.I
 )

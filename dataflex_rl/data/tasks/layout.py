@@ -162,7 +162,7 @@ def _of_configs(name: str, remote: Remote, root: Path, files: Sequence[Path], le
             f"{name}: source={root} has no file of configuration {_any(lacking)}, only {_listed(files, root)}"
         )
     kept = [file for file in files if any(file in found for found in by.values())]
-    left_out |= {_short(file, root): "another configuration" for file in files if file not in kept}
+    left_out |= {str(file.relative_to(root)): "another configuration" for file in files if file not in kept}
     return kept
 
 
@@ -189,7 +189,7 @@ def _of_kinds(name: str, remote: Remote, root: Path, files: Sequence[Path], left
             f"{name}: source={root}: which rows are meant? {_listed(silent or files, root)} {why}; "
             f"keep the files of the {_any(sorted(wanted))} split alone, or pass source=FILE"
         )
-    left_out |= {_short(file, root): f"split {next(iter(said[file]))}" for file in files if file not in rest}
+    left_out |= {str(file.relative_to(root)): f"split {next(iter(said[file]))}" for file in files if file not in rest}
     return rest
 
 
@@ -205,7 +205,7 @@ def _of_splits(name: str, remote: Remote, root: Path, files: Sequence[Path], lef
     if lacking := [split for split, found in by.items() if not found]:
         raise ConfigError(f"{name}: source={root} has no file of split {_any(lacking)}, only {_listed(files, root)}")
     kept = list(dict.fromkeys(file for found in by.values() for file in found))
-    left_out |= {_short(file, root): "another split" for file in files if file not in kept}
+    left_out |= {str(file.relative_to(root)): "another split" for file in files if file not in kept}
     return kept
 
 
@@ -239,12 +239,8 @@ def _says(file: Path, root: Path, word: str) -> bool:
     return any(pattern.search(part) for part in (*file.relative_to(root).parts[:-1], file.stem))
 
 
-def _short(file: Path, root: Path) -> str:
-    return str(file.relative_to(root))
-
-
 def _listed(files: Iterable[Path], root: Path) -> str:
-    names = [_short(file, root) for file in files]
+    names = [str(file.relative_to(root)) for file in files]
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
