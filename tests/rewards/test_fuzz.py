@@ -49,18 +49,18 @@ def test_any_text_gets_a_grade(verifier: Callable[..., object], text: str) -> No
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("verifier", GOLD, ids=lambda module: module.__name__.rsplit(".", 1)[1])
-def test_a_hundred_kilobytes_of_garbage_take_less_than_50_ms(verifier: Callable[..., object], unit: str) -> None:
-    text = unit * (100_000 // len(unit))
+def test_garbage_costs_in_proportion_to_its_length(verifier: Callable[..., object], unit: str) -> None:
+    """100 kB cost ten times what 10 kB cost; a pattern that looks again from every place would make it a hundred."""
+    short, long = (unit * (size // len(unit)) for size in (10_000, 100_000))
     verifier.compute_score("any", "\\boxed{x - 1}", GOLD[verifier])  # starts the worker, whose start is not grading
-    times = []
-    for _ in range(3):  # the best of three: a busy machine is not what is measured
-        start = time.process_time()
-        result = verifier.compute_score("any", text, GOLD[verifier])
-        times.append(time.process_time() - start)
-        if times[-1] < 0.05:
-            break
-    assert result["score"] == 0.0
-    assert min(times) < 0.05
+    times: dict[str, list[float]] = {short: [], long: []}
+    for _ in range(3):  # in turn, and the best of three: a busy machine is not what is measured
+        for text, found in times.items():
+            start = time.process_time()
+            result = verifier.compute_score("any", text, GOLD[verifier])
+            found.append(time.process_time() - start)
+            assert result["score"] == 0.0
+    assert min(times[long]) < 30 * max(min(times[short]), 0.001)
 
 
 @given(st.text(alphabet="x+-*/^_{}()[]\\,.=<>| 0123456789" + string.ascii_lowercase, min_size=1, max_size=40))
