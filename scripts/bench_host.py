@@ -2,8 +2,8 @@
 
 Unit: CPU seconds (user + system) of the whole process tree, and how many times one `import verl.trainer.main_ppo` that
 is; wall seconds beside it, which mean something on an otherwise idle machine only. `cold` is a command on its own,
-which starts its worker server; `warm` finds one, as inside a sweep or in the second run of `make demo`; `forkless`
-starts every process anew. A step's cost is the difference of a long and a short warm run, its phases are medians from
+which starts its worker server; `warm` is forked from one, as a sweep's runs are; `forkless` starts every process
+anew. A step's cost is the difference of a long and a short warm run, its phases are medians from
 step 5 on. The last committed table (benchmarks/host.json) stands beside the new figures.
 """
 
@@ -36,10 +36,17 @@ SHORT, LONG, FIRST = 10, 60, 5  # [steps]; phases are looked at from the fifth o
 PHASES = ("step", "gen", "old_log_prob", "adv", "update_actor", "update_weights", "save_checkpoint")
 
 
-def run(folder: Path, name: str, steps: int, environment: Mapping[str, str], roots: Sequence[int] = ()) -> Measured:
+def run(
+    folder: Path,
+    name: str,
+    steps: int,
+    environment: Mapping[str, str],
+    roots: Sequence[int] = (),
+    python: str = sys.executable,
+) -> Measured:
     """Measure one run of uniform on the embedded model."""
     arguments = [f"runs_dir={folder}", f"sweep={name}", f"trainer.total_training_steps={steps}", "wandb.mode=disabled"]
-    command = [sys.executable, "-m", "dataflex_rl.run", "method=uniform", *arguments]
+    command = [python, "-m", "dataflex_rl.run", "method=uniform", *arguments]
     found = measured(command, environment=environment, lines=metrics_of(folder, name), roots=roots)
     if found.code != 0:
         raise SystemExit(f"bench: {' '.join(command)} ended with exit code {found.code}")
@@ -77,9 +84,9 @@ def figures(folder: Path) -> dict[str, dict[str, float]]:
     assert host is not None, "the default host is the CPU"
     server = WorkerServer(host)
     try:
-        warm = {**plain, STANDIN: server.python}
-        run(folder, "ready", 1, warm, [server.pid])
-        short, long = (run(folder, f"warm-{steps}", steps, warm, [server.pid]) for steps in (SHORT, LONG))
+        warm: Any = {"environment": {**plain, **server.environment}, "roots": [server.pid], "python": server.python}
+        run(folder, "ready", 1, **warm)
+        short, long = (run(folder, f"warm-{steps}", steps, **warm) for steps in (SHORT, LONG))
     finally:
         server.stop()
     found["10 steps, warm"], found["60 steps, warm"] = row(short, unit), row(long, unit)

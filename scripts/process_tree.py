@@ -35,7 +35,7 @@ class Meter:
 
     def look(self) -> None:
         """Take one look at every process that belongs to it."""
-        alive = [process for root in (os.getpid(), *self.roots) for process in _tree(root)]
+        alive = {process for root in (os.getpid(), *self.roots) for process in _tree(root)}
         for process in alive:
             try:
                 times, key = process.cpu_times(), (process.pid, process.create_time())

@@ -90,6 +90,22 @@ def test_what_an_end_runs_is_run(tmp_path: Path) -> None:
     assert done.stdout == "hi bye\n"
 
 
+def test_a_fork_writes_to_a_pipe_as_the_process_itself_would(tmp_path: Path) -> None:
+    code = "import sys; sys.stdout.reconfigure(errors='backslashreplace'); print('\\udc80', sys.stdout.seekable())"
+    done = run(tmp_path, code, capture_output=True)
+    assert (done.stdout, done.stderr) == ("\\udc80 False\n", "")
+
+
+def test_a_command_of_ours_is_forked_and_prints_as_itself(tmp_path: Path) -> None:
+    arguments = ["-m", "dataflex_rl.run", "dry_run=maybe", f"runs_dir={tmp_path}"]
+    done = [
+        subprocess.run([python, *arguments], env=environment(), text=True, timeout=120, capture_output=True)
+        for python in (served()[STANDIN], sys.executable)
+    ]
+    assert done[0].stderr == done[1].stderr == "error: dry_run='maybe': wanted false, true or json\n"
+    assert (done[0].returncode, done[0].stdout) == (done[1].returncode, done[1].stdout) == (2, "")
+
+
 SLEEPER = "import os, signal, sys, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n"
 POLITE = (
     "import os, signal, sys, time\n"

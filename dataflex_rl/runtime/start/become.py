@@ -82,6 +82,7 @@ def become(request: Request, files: Sequence[int], connection: int, marks: Marks
     try:
         _take_over(request, files, marks)
         _fresh_generators()
+        _fresh_streams()
         code = _run(request.arguments)
     except BaseException:  # noqa: BLE001 (the end of a process: shown as the interpreter would)
         traceback.print_exc()
@@ -120,14 +121,28 @@ def _fresh_generators() -> None:
     torch.seed()
 
 
+def _fresh_streams() -> None:
+    """Open standard output and error anew: the server's are files, and what it knows of them (where they can be
+    searched, their encoder's state) is wrong of a pipe. Log handlers keep the old ones, which write to the same place.
+    """
+    unbuffered = "PYTHONUNBUFFERED" in os.environ
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        former = getattr(sys, name)
+        assert isinstance(former, io.TextIOWrapper), "the server prints to files"
+        former.reconfigure(line_buffering=True, write_through=unbuffered)
+        raw = io.FileIO(number, "w", closefd=False)
+        stream = io.TextIOWrapper(
+            io.BufferedWriter(raw), former.encoding, former.errors, line_buffering=True, write_through=unbuffered
+        )
+        setattr(sys, name, stream)
+
+
 def _run(arguments: list[str]) -> int:
     """Run `SCRIPT ...` or `-m MODULE ...` as the interpreter would; return the exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        assert isinstance(stream, io.TextIOWrapper), "the server prints to files"
-        stream.reconfigure(line_buffering=True, write_through="PYTHONUNBUFFERED" in os.environ)
     try:
         if arguments[0] == "-m":
             sys.argv = arguments[1:]
+            sys.modules.pop(arguments[1], None)  # the server imported it; run as a script, it is another module
             sys.path[0] = os.getcwd()
             runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
         else:

@@ -53,6 +53,7 @@ class WorkerServer:
     """A process that imports everything and forks; ends with this process, or with `stop`.
 
     `python` is the path of its stand-in for the interpreter, usable at once: what asks early waits for the imports.
+    `environment` is what a process must have for the server to fork it, and for it to find the server.
 
     host: environment that the host asks for its training processes. cold: start no server, so that the stand-in
     always becomes the interpreter.
@@ -69,7 +70,9 @@ class WorkerServer:
         program.chmod(0o700)
         self.python = str(program)
         environment = child_environment(host)
-        (self._folder / ENVIRONMENT).write_text(json.dumps({key: environment[key] for key in (*QUIET, *host)}))
+        fixed = {key: environment[key] for key in (*QUIET, *host)}
+        (self._folder / ENVIRONMENT).write_text(json.dumps(fixed))
+        self.environment = {STANDIN: self.python, **fixed}
         self._process = None if cold else self._start(path, environment)
 
     def _start(self, path: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
