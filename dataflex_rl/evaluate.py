@@ -15,7 +15,7 @@ Exit codes: 0 done, 1 the evaluation failed, 2 refused, 130 interrupted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,12 @@ from omegaconf.errors import OmegaConfBaseException
 from rich.table import Table
 
 from dataflex_rl import record as rec
-from dataflex_rl.config.compose import choices, compose_and, neighbours
+from dataflex_rl.config.compose import choices, neighbours
+from dataflex_rl.config.inputs import check_inputs, make_inputs
 from dataflex_rl.config.paths import shipped
-from dataflex_rl.config.rows import count_rows
+from dataflex_rl.config.plain import plain
+from dataflex_rl.config.plan import plan_runs
 from dataflex_rl.config.schema import check_shape
-from dataflex_rl.config.sources import build_sources, check_files, place_sources, to_build
 from dataflex_rl.data.benchmarks.rates import flags
 from dataflex_rl.data.catalogue import VAL
 from dataflex_rl.errors import ConfigError, unknown
@@ -84,7 +85,7 @@ def evaluate(arguments: Sequence[str]) -> int:
     config = of_record(target, settings)
     check_shape(config, {})
     default = target.record / "evaluations" / f"{config.get('benchmark_name', 'none')}-step_{target.step}"
-    return measure(config, Path(ours.get("out") or default), target)
+    return measure(plain(config), Path(ours.get("out") or default), target)
 
 
 def find(checkpoint: str | None, settings: Sequence[str]) -> Target:
@@ -153,22 +154,22 @@ def _benchmark(name: str) -> DictConfig:
 
 def _fresh(target: Target, out: str | None) -> int:
     """Compose a configuration and measure its model, or a checkpoint that lies outside of a record."""
+    from dataflex_rl.host.validate import validate
 
-    def job(config: DictConfig) -> int:
-        from dataflex_rl.config.plan import settle
-        from dataflex_rl.host.validate import validate
+    found = plan_runs(target.settings)
+    if not found:
+        return 0
+    (plan,) = found
+    for line in (*plan.warnings, *validate(plan.settings)):
+        print(f"warning: {line}")
+    settings = plan.settings
+    benchmark = settings.get("benchmark_name", "none")
+    names = (plan.model, settings["task_name"] if benchmark == "none" else benchmark, f"step_{target.step}")
+    default = Path(settings["runs_dir"]).expanduser().resolve() / "evaluations" / "-".join(names)
+    return measure(settings, Path(out) if out else default, target)
 
-        for line in (*settle(config).warnings, *validate(config)):
-            print(f"warning: {line}")
-        benchmark = config.get("benchmark_name", "none")
-        names = (config.model_name, config.task_name if benchmark == "none" else benchmark, f"step_{target.step}")
-        default = Path(config.runs_dir).expanduser().resolve() / "evaluations" / "-".join(names)
-        return measure(config, Path(out) if out else default, target)
 
-    return compose_and(job, list(target.settings))
-
-
-def measure(config: DictConfig, out: Path, target: Target) -> int:
+def measure(settings: Mapping[str, Any], out: Path, target: Target) -> int:
     """Validate once with verl, in a process of its own, and show the result; returns the exit code.
 
     An earlier result in the folder is replaced.
@@ -176,17 +177,15 @@ def measure(config: DictConfig, out: Path, target: Target) -> int:
     Raises:
         ConfigError: the data are not there; RecordError: the folder cannot be written.
     """
-    check_files(config)
-    built = to_build(config)
-    place_sources(config)
-    build_sources(built, progress=True)
-    for key, rows in count_rows(config, fetch=True).items():
-        if key == VAL and rows.needs_a_look:
-            print(f"warning: {rows.line(key)}")
+    check_inputs(settings)
+    inputs = make_inputs(settings, drawn=True)
+    if inputs.rows[VAL].needs_a_look:
+        print(f"warning: {inputs.rows[VAL].line(VAL)}")
+    config = DictConfig(dict(inputs.settings))
     record = rec.RunRecord(out.expanduser().resolve()).create()
     for file in (record.eval, record.eval_items, record.log):
         file.unlink(missing_ok=True)
-    rec.write_config(record, _resolved(evaluation_only(config, record.path, target)))
+    rec.write_config(record, plain(evaluation_only(config, record.path, target)))
     with scratch_folder() as scratch, serving(dict(config.host.env) if config.host.name == "cpu" else None):
         environment = {**child_environment(config.host.get("env") or {}), **scratch}
         process = TrainingProcess(record.path, [], environment, record.log)
@@ -214,12 +213,6 @@ def evaluation_only(config: DictConfig, out: Path, target: Target) -> DictConfig
         trainer.resume_mode = "disable" if target.checkpoint is None else "resume_path"
         trainer.resume_from_path = None if target.checkpoint is None else str(target.checkpoint)
     return result
-
-
-def _resolved(config: DictConfig) -> dict[str, Any]:
-    value = OmegaConf.to_container(config, resolve=True, throw_on_missing=False)
-    assert isinstance(value, dict), "a configuration has keys"
-    return {str(key): item for key, item in value.items()}
 
 
 def show(result: dict[str, Any], record: rec.RunRecord) -> None:

@@ -6,15 +6,14 @@ import atexit
 import functools
 
 from dataflex_rl.config.compose import cpu_environment
-from dataflex_rl.runtime.processes import STANDIN
 from dataflex_rl.runtime.start.owner import WorkerServer
 
 
 @functools.cache
 def served() -> dict[str, str]:
-    """Return the variable by which commands find the session's worker server."""
+    """Return the variables by which commands find the session's worker server, which can fork what has them."""
     host = cpu_environment([])
     assert host is not None, "the default host is the CPU"
     server = WorkerServer(host)
     atexit.register(server.stop)
-    return {STANDIN: server.python}
+    return server.environment

@@ -6,14 +6,15 @@ import importlib.util
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import hydra
+from hydra import compose, initialize_config_dir
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from dataflex_rl.config.local_model import with_local_model
@@ -22,18 +23,16 @@ from dataflex_rl.config.quoting import readable
 from dataflex_rl.config.schema import check_shape
 from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.quiet import mute_missing_engines
-from dataflex_rl.record import RecordError
 
 _LAYOUT = re.compile(r"\s*(Config search path:|See https://).*", re.DOTALL)
 _ABSENT = object()
 
 
-def compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) -> int:
-    """Compose `conf/run.yaml` with the arguments through Hydra and hand it to a task; returns what the task returns.
+def composed(arguments: Sequence[str]) -> DictConfig | None:
+    """Compose `conf/run.yaml` with the arguments through Hydra; None where they only asked for help.
 
     Raises:
-        ConfigError: an unknown choice or key, a value of the wrong kind, an interpolation that leads nowhere;
-            and, as RecordError, whatever the task refuses.
+        ConfigError: an unknown choice or key, a value of the wrong kind, an interpolation that leads nowhere.
     """
     mute_missing_engines()
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra then raises its errors instead of printing them
@@ -41,34 +40,47 @@ def compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) -> 
     try:
         arguments = with_local_model(arguments)
         _check_choices(arguments)
-        return _compose_and(task, arguments)
+        return _composed(arguments)
     except HydraException as error:
         raise ConfigError(_unknown_choice(error) or _misspelt(error, arguments) or _one_line(error)) from error
     except OmegaConfBaseException as error:
         raise ConfigError(_one_line(error)) from error
 
 
-def _compose_and(task: Callable[[DictConfig], int], arguments: Sequence[str]) -> int:
-    result: list[int | ConfigError | RecordError | HydraException | OmegaConfBaseException] = []
+def _composed(arguments: Sequence[str]) -> DictConfig | None:
+    verl = f"hydra.searchpath=[file://{_package('verl') / 'trainer' / 'config'}]"  # as a package it would be imported
+    if not any(_key(argument) == "hydra.searchpath" for argument in arguments):
+        arguments = [*arguments, verl]
+    if any(argument.startswith("-") for argument in arguments):
+        return _by_command_line(arguments)
+    with initialize_config_dir(str(shipped("conf")), version_base="1.3"):  # composes once, the command line twice
+        config: DictConfig = compose("run", overrides=list(arguments), return_hydra_config=True)
+    check_shape(config, config.hydra.runtime.choices)
+    with read_write(config), open_dict(config):
+        del config["hydra"]
+    return config
+
+
+def _by_command_line(arguments: Sequence[str]) -> DictConfig | None:
+    """Compose with the options of Hydra's own command line, such as `--help` and `--config-dir`."""
+    result: list[DictConfig | ConfigError | OmegaConfBaseException] = []
 
     def job(config: DictConfig) -> None:
         try:
             check_shape(config, HydraConfig.get().runtime.choices)
-            result.append(task(config))
-        except (ConfigError, RecordError, HydraException, OmegaConfBaseException) as error:
+            result.append(config)
+        except (ConfigError, OmegaConfBaseException) as error:
             result.append(error)  # raised below: Hydra would announce it in its own words first
 
-    verl = f"hydra.searchpath=[file://{_package('verl') / 'trainer' / 'config'}]"  # as a package it would be imported
-    given = any(_key(argument) == "hydra.searchpath" for argument in arguments)
-    saved, sys.argv = sys.argv, ["dataflex_rl.run", *arguments, *([] if given else [verl])]
+    saved, sys.argv = sys.argv, ["dataflex_rl.run", *arguments]
     try:
         hydra.main(config_path=str(shipped("conf")), config_name="run", version_base="1.3")(job)()
     finally:
         sys.argv = saved
-    code = result[0] if result else 0  # `--help` and the like run no job
-    if isinstance(code, int):
-        return code
-    raise code
+    found = result[0] if result else None  # `--help` and the like run no job
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def chosen(arguments: Sequence[str]) -> bool:
@@ -163,17 +175,12 @@ def _misspelt(error: HydraException, arguments: Sequence[str]) -> str | None:
     found = re.match(r"Could not override '([\w.]+)'", str(error))
     if found is None:
         return None
-    known: list[str] = []
-
-    def look(config: DictConfig) -> int:
-        known.extend(filter(None, [neighbours(config, found[1])]))
-        return 0
-
     try:
-        _compose_and(look, [argument for argument in arguments if argument.partition("=")[0] != found[1]])
+        config = _composed([argument for argument in arguments if argument.partition("=")[0] != found[1]])
     except (ConfigError, HydraException, OmegaConfBaseException):  # one error at a time: the other comes next
         return None
-    return f"unknown setting {found[1]!r}; {known[0]} (+{found[1]}=... adds a new one)" if known else None
+    known = None if config is None else neighbours(config, found[1])
+    return f"unknown setting {found[1]!r}; {known} (+{found[1]}=... adds a new one)" if known else None
 
 
 def _one_line(error: Exception) -> str:

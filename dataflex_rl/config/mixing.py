@@ -21,7 +21,7 @@ PLAIN_MODE, MIX_MODE = "dataflex_sync", "dataflex_mix_sync"  # two names of one 
 _DOMAIN_KEY = "dataflex.mixer.domain_key"
 
 
-def settle_feed(config: DictConfig, feed: FeedConfig) -> None:
+def resolve_feed(config: DictConfig, feed: FeedConfig) -> None:
     """Check mixer and prompt selector against the training data; a mixed run gets the trainer's other name.
 
     Raises:

@@ -1,35 +1,44 @@
-"""From a composed configuration to one that is checked and complete: names, paths, seed, policy."""
+"""From a command line to the frozen plan of a run: composed once, checked, complete; everything after takes the plan.
+
+verl's own checks need verl, and so are the host's (`dataflex_rl.host.validate`).
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from dataflex_rl.components.settings import SETTINGS
-from dataflex_rl.config.compose import changed
+from dataflex_rl.config.compose import changed, composed
 from dataflex_rl.config.local_model import place_template
 from dataflex_rl.config.memory import memory_warnings
-from dataflex_rl.config.mixing import settle_feed
+from dataflex_rl.config.mixing import resolve_feed
 from dataflex_rl.config.naming import GROUPS, check_name, method_name
 from dataflex_rl.config.places import check_places
+from dataflex_rl.config.plain import plain
 from dataflex_rl.config.regime import regime_name
 from dataflex_rl.config.rows import count_rows
 from dataflex_rl.config.sources import check_batches, check_files, check_model, missing, to_build
 from dataflex_rl.config.wandb_copy import plan_copy
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.feed.blocks import parse_feed, take_feed
+from dataflex_rl.feed.blocks import FeedConfig, parse_feed, take_feed
 from dataflex_rl.policy import Policy
-from dataflex_rl.record import check_writable, record_path
+from dataflex_rl.record import check_writable, record_path, write_json
+from dataflex_rl.record.files import read_object
 from dataflex_rl.seeding import parse_seed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a run would do. Tokens are an upper bound: every prompt and response at its longest."""
+    """What a run would do. Tokens are an upper bound: every prompt and response at its longest.
+
+    `settings` is its whole configuration, resolved; model and data that are known by name stand there by name.
+    """
 
     method: str
     scorer: str
@@ -58,20 +67,82 @@ class Plan:
     to_prepare: list[str]
     changed: list[str]
     warnings: list[str]
+    settings: Mapping[str, Any] = field(repr=False)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the plan as plain data."""
-        return asdict(self)
+        """Return the plan as plain data, without the settings."""
+        return {key: value for key, value in asdict(self).items() if key != "settings"}
+
+    def write(self, path: Path) -> None:
+        """Write the plan to a file, from which another process reads it; RecordError where the disk refuses."""
+        write_json(path, asdict(self))
+
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """Return the plan in a file.
+
+        Raises:
+            ConfigError: no such file, or none that `write` wrote; RecordError: it cannot be read.
+        """
+        found = read_object(path)
+        if found is None or set(found) != {item.name for item in fields(cls)}:
+            raise ConfigError(f"plan={path}: {'no such file' if found is None else 'not the plan of a run'}")
+        return cls(**found)
 
 
-def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
-    """Check the configuration without verl, fill in names and the record's folder, and return the plan.
+def plan_runs(arguments: Sequence[str], seeds: Sequence[int] = (), *, dry: bool = False) -> tuple[Plan, ...]:
+    """Compose the arguments once, check them without verl, and return the plan of the run at each seed.
+
+    Args:
+        seeds: none: the one that the arguments set.
+        dry: what has to be prepared may be missing, and nothing is created; so it is with `dry_run=` as well.
+
+    Returns:
+        No plan where the arguments only asked for help.
+
+    Raises:
+        ConfigError: anything that would make a run wrong or impossible.
+    """
+    at_first = [f"seed={seed}" for seed in seeds[:1]]
+    config = composed([*arguments, *at_first])
+    if config is None:
+        return ()
+    plan = resolve(config, arguments, dry=dry or bool(config.dry_run))
+    return tuple(_at_seed(config, plan, seed) for seed in seeds) or (plan,)
+
+
+def _at_seed(config: DictConfig, plan: Plan, seed: int) -> Plan:
+    """Return the plan at another seed; what follows from the seed follows in the settings."""
+    config.seed, config.run_dir = seed, str(Path(plan.run_dir).with_name(f"seed_{seed}"))
+    return replace(plan, seed=seed, run_dir=config.run_dir, settings=plain(config))
+
+
+def resolve(config: DictConfig, arguments: Sequence[str] = (), *, dry: bool = False) -> Plan:
+    """Check a composed configuration without verl, fill in names and the record's folder, and return the plan.
 
     The arguments are those the configuration was composed from; the plan shows which settings they change.
 
     Raises:
         ConfigError: anything that would make the run wrong or impossible.
     """
+    block, feed = _name_run(config)
+    copy = plan_copy(config, os.environ)
+    check_model(config)
+    template = place_template(config)
+    check_files(config, dry=dry)
+    check_places(config)
+    resolve_feed(config, feed)
+    check_writable(config.runs_dir, create=not dry)
+    plan = _make_plan(config, block, changed(arguments), wandb=copy[0], chat_template=template[0])
+    warned = check_batches(config)
+    rows = count_rows(config)
+    lines = [entry.line(key) for key, entry in rows.items()]
+    warned += [entry.line(key) for key, entry in rows.items() if entry.needs_a_look]
+    return replace(plan, rows=lines, warnings=[*plan.warnings, *template[1], *copy[1], *warned])
+
+
+def _name_run(config: DictConfig) -> tuple[dict[str, Any], FeedConfig]:
+    """Put seed, names and the record's folder into the configuration; return the `dataflex` block, and the feed."""
     SETTINGS["runs_dir"].check(config.runs_dir)
     with open_dict(config):
         config.seed, regime = parse_seed(config.seed), regime_name(config)
@@ -93,25 +164,13 @@ def settle(config: DictConfig, arguments: Sequence[str] = ()) -> Plan:
                     seed=config.seed,
                 )
             )
-    copy = plan_copy(config, os.environ)
-    check_model(config)
-    template = place_template(config)
-    check_files(config)
-    check_places(config)
-    settle_feed(config, feed)
-    check_writable(config.runs_dir, create=not config.dry_run)
-    plan = make_plan(config, block, changed(arguments), wandb=copy[0], chat_template=template[0])
-    warned = check_batches(config)
-    rows = count_rows(config)
-    lines = [entry.line(key) for key, entry in rows.items()]
-    warned += [entry.line(key) for key, entry in rows.items() if entry.needs_a_look]
-    return replace(plan, rows=lines, warnings=[*plan.warnings, *template[1], *copy[1], *warned])
+    return block, feed
 
 
-def make_plan(
+def _make_plan(
     config: DictConfig, block: dict[str, Any], changes: Sequence[str] = (), *, wandb: str, chat_template: str
 ) -> Plan:
-    """Return the plan of a settled configuration, its rows not counted; changes: the settings that the user gave."""
+    """Return the plan of a resolved configuration, its rows not counted; changes: the settings that the user gave."""
     steps = _count(config, "trainer.total_training_steps")
     if config.get("steps", steps) != steps:
         raise ConfigError(f"steps={config.steps}: it repeats trainer.total_training_steps={steps}; set that one")
@@ -149,6 +208,7 @@ def make_plan(
         to_prepare=missing(to_build(config)),
         changed=list(changes),
         warnings=memory_warnings(config),
+        settings=plain(config),
     )
 
 

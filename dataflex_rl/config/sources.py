@@ -92,13 +92,13 @@ def place_sources(config: DictConfig) -> None:
         OmegaConf.update(config, key, str(source_of(key, name).places()[key]))
 
 
-def check_files(config: DictConfig) -> None:
-    """Check every data file that the user named, and that prepared data are there unless this is a dry run.
+def check_files(config: DictConfig, *, dry: bool = False) -> None:
+    """Check every data file that the user named, and unless `dry` that prepared data are there.
 
     Raises:
         ConfigError: it is missing, cannot be read, has no prompt column, or prompts that are no chat messages.
     """
-    if not config.get("dry_run"):
+    if not dry:
         named = {key: name for key, name in to_build(config).items() if name.startswith("prepared:")}
         build_sources(named, progress=False)
     for key in FILES:

@@ -29,7 +29,7 @@ def plan_copy(config: DictConfig, environment: Mapping[str, str]) -> tuple[str, 
     mode = mode_of(block, environment)
     given = OmegaConf.select(config, _LOGGER) or []
     loggers = [given] if isinstance(given, str) else list(given)
-    text = f"{mode}{_place(block, mode, str(config.run_dir), environment)}"
+    text = f"{mode}{_place(block, mode, environment)}"
     warned = [f"W&B copy: {text}"] if mode == "online" and not _chosen(block, environment) else []
     if "wandb" not in loggers:
         return text, warned
@@ -44,11 +44,11 @@ def plan_copy(config: DictConfig, environment: Mapping[str, str]) -> tuple[str, 
     ]
 
 
-def _place(block: Mapping[str, Any], mode: Mode, run_dir: str, environment: Mapping[str, str]) -> str:
+def _place(block: Mapping[str, Any], mode: Mode, environment: Mapping[str, str]) -> str:
     if mode == "disabled":
         return ""
     if mode == "offline":
-        return f", in {run_dir}/wandb when it is done"
+        return ", in the folder wandb of the record when it is done"
     key = "" if _chosen(block, environment) else " since WANDB_API_KEY is set"
     site = environment.get("WANDB_BASE_URL") or "https://wandb.ai"
     entity = block.get("entity") or environment.get("WANDB_ENTITY") or "(the key's own entity)"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 from hydra.errors import HydraException
 from omegaconf import DictConfig
@@ -17,10 +19,10 @@ from dataflex_rl.policy import HostFacts, Policy
 from dataflex_rl.quiet import heard
 
 
-def validate(config: DictConfig) -> list[str]:
+def validate(settings: Mapping[str, Any]) -> list[str]:
     """Run verl's `validate_config`, build its actor, critic and rollout dataclasses, and mount policy and feed.
 
-    Nothing is printed and the configuration is left as it is.
+    Nothing is printed and the settings (resolved) are left as they are.
 
     Returns:
         What verl prints and warns of meanwhile, one line each.
@@ -35,7 +37,7 @@ def validate(config: DictConfig) -> list[str]:
         from dataflex_rl.host.policy_step import host_facts
 
         check(HOOKS, works=works_with(HOOKS))
-        copy = DictConfig(plain(config))
+        copy = DictConfig(dict(settings))
         try:
             _check_sampling(copy)
             policy_block, drawing = take_feed(plain(copy.dataflex))
@@ -111,7 +113,7 @@ def main() -> int:
     with exit code 2 why it is refused.
     """
     try:
-        for line in validate(DictConfig(json.load(sys.stdin))):
+        for line in validate(json.load(sys.stdin)):
             print(line)
     except ConfigError as error:
         print(error)

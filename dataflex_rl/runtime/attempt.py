@@ -11,19 +11,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
-
 from dataflex_rl import record as rec
-from dataflex_rl.config.plain import plain
+from dataflex_rl.config.inputs import Inputs, make_inputs, other_configuration
 from dataflex_rl.config.plan import Plan
-from dataflex_rl.config.regime import ignored_keys, note_source, place_regime, regime_name
-from dataflex_rl.config.rows import Rows, count_rows, regime_rows
-from dataflex_rl.config.sources import FILES, MODEL, build_sources, place_sources, to_build
+from dataflex_rl.config.sources import FILES, MODEL
 from dataflex_rl.data.benchmarks.limits import item_limits
 from dataflex_rl.data.benchmarks.rates import flags
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.evaluation import read_items
-from dataflex_rl.record.identity import VOLATILE
 from dataflex_rl.record.owner import acquire, supervisor_alive
 from dataflex_rl.record.pairs import FIELD, comparability
 from dataflex_rl.record.status import now
@@ -37,8 +32,8 @@ from dataflex_rl.seeding import dataset_fingerprint
 _NAMES = ("method", "scorer", "actuator", "mixer", "prompt_selector")  # of the plan, for the manifest
 
 
-def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -> int:
-    """Run, continue or report the run of a settled configuration; returns the exit code.
+def execute(plan: Plan, *, console: Console | None = None) -> int:
+    """Run, continue or report the run of a plan; returns the exit code.
 
     0: done (now or before); 1: training failed; 130: interrupted.
 
@@ -46,19 +41,14 @@ def execute(config: DictConfig, plan: Plan, *, console: Console | None = None) -
         ConfigError: the record belongs to another configuration, or another process works on it.
     """
     view = console or Console()
-    record = rec.RunRecord(Path(config.run_dir))
+    record = rec.RunRecord(Path(plan.run_dir))
     with _locked(record) as lock:
-        if config.force:
+        if plan.settings["force"]:
             lock.set_aside()
-        built = to_build(config)
-        note_source(config)
-        place_sources(config)
-        _check_same_run(config, record, built)
+        _refuse_other(record, plan)
         if rec.is_done(record, plan.steps):
             return _report(view, record, "done before; force=true runs it again")
-        build_sources(built, progress=True)
-        place_regime(config)
-        attempt = _Attempt(config, plan, record, built, regime_rows(config, count_rows(config, fetch=True)))
+        attempt = _Attempt(plan, record, make_inputs(plan.settings))
         attempt.open()
         if attempt.lacks_nothing():
             return attempt.close(view)
@@ -83,14 +73,9 @@ def _locked(record: rec.RunRecord) -> Iterator[rec.RecordLock]:
         lock.release()
 
 
-def _ignored(config: DictConfig, built: dict[str, str]) -> tuple[str, ...]:
-    """Return the keys that do not tell two runs apart; where an embedded source lies is one of them."""
-    return (*VOLATILE, *built, *ignored_keys(config))
-
-
-def _check_same_run(config: DictConfig, record: rec.RunRecord, built: dict[str, str]) -> None:
+def _refuse_other(record: rec.RunRecord, plan: Plan) -> None:
     """Refuse a record that another configuration wrote."""
-    difference = rec.changed(record, plain(config), _ignored(config, built))
+    difference = other_configuration(record, plan.settings)
     if difference:
         raise ConfigError(
             f"run record {record.path} was written with another configuration ({difference}); "
@@ -111,12 +96,10 @@ def _report(view: Console, record: rec.RunRecord, text: str, notes: Sequence[str
 class _Attempt:
     """The state of one attempt."""
 
-    def __init__(
-        self, config: DictConfig, plan: Plan, record: rec.RunRecord, built: dict[str, str], rows: Mapping[str, Rows]
-    ) -> None:
-        self._config, self._plan, self._record, self._built, self._rows = config, plan, record, built, rows
+    def __init__(self, plan: Plan, record: rec.RunRecord, inputs: Inputs) -> None:
+        self._plan, self._record, self._inputs, self._settings = plan, record, inputs, inputs.settings
         self._from = 0
-        self._mirror = Mirror(record, plain(config.wandb))
+        self._mirror = Mirror(record, self._settings["wandb"])
 
     def open(self) -> None:
         """Cut the record back to its newest usable checkpoint and write configuration, manifest and status."""
@@ -127,27 +110,26 @@ class _Attempt:
                 f"run record {self._record.path} has a checkpoint at step {self._from} but no evaluation of the "
                 "untrained model, which is measured once; force=true starts over"
             )
-        resolved = plain(self._config)
-        rec.write_config(self._record, resolved)
+        rec.write_config(self._record, self._settings)
         if rec.read_manifest(self._record) is None:
-            rec.write_manifest(self._record, **self._manifest(resolved), record_id=uuid.uuid4().hex)
-        rec.update_manifest(self._record, rows={key: rows.as_dict() for key, rows in self._rows.items()})
+            rec.write_manifest(self._record, **self._manifest(), record_id=uuid.uuid4().hex)
+        rec.update_manifest(self._record, rows={key: rows.as_dict() for key, rows in self._inputs.rows.items()})
 
-    def _manifest(self, resolved: dict[str, Any]) -> dict[str, Any]:
-        data, plan = self._config.data, self._plan
-        names = [resolved["data"][key.removeprefix("data.")] for key in FILES]
-        train, val = (dataset_fingerprint(files, prompt_column=data.prompt_key) for files in names)
+    def _manifest(self) -> dict[str, Any]:
+        settings, plan, data = self._settings, self._plan, self._settings["data"]
+        names = [data[key.removeprefix("data.")] for key in FILES]
+        train, val = (dataset_fingerprint(files, prompt_column=data["prompt_key"]) for files in names)
         return {
             **{key: getattr(plan, key) for key in (*_NAMES, "model", "task", "seed", "steps")},
-            "sweep": self._config.sweep,
+            "sweep": settings["sweep"],
             "host": plan.host,
-            "regime": regime_name(self._config),
-            "config_hash": rec.config_hash(resolved, _ignored(self._config, self._built)),
+            "regime": plan.regime,
+            "config_hash": rec.config_hash(settings, self._inputs.ignored),
             "dataset_fingerprint": train,
-            FIELD: comparability(resolved),
-            "evaluation_digest": evaluation_digest(resolved, val),
+            FIELD: comparability(settings),
+            "evaluation_digest": evaluation_digest(settings, val),
             "git_revision": rec.git_revision(Path(__file__).parent),
-            "model_path": self._built.get(MODEL, str(resolved["actor_rollout_ref"]["model"]["path"])),
+            "model_path": self._inputs.names.get(MODEL, str(settings["actor_rollout_ref"]["model"]["path"])),
         }
 
     def lacks_nothing(self) -> bool:
@@ -165,10 +147,10 @@ class _Attempt:
         rec.begin_attempt(self._record, steps=self._plan.steps, step=self._from)
         view.start(self._plan.as_dict(), from_step=self._from)
         said = [line for line in self._plan.warnings if line not in self._plan.rows]  # rows are counted anew by now
-        view.warn([*said, *(rows.line(key) for key, rows in self._rows.items() if rows.needs_a_look)])
+        view.warn([*said, *(rows.line(key) for key, rows in self._inputs.rows.items() if rows.needs_a_look)])
         known = bool(self._from) or self._know_untrained(view)
         changes = ["trainer.val_before_train=false"] if known else []
-        environment = {**child_environment(self._config.host.get("env") or {}), **scratch}
+        environment = {**child_environment(self._settings["host"].get("env") or {}), **scratch}
         since = self._record.log.stat().st_size if self._record.log.exists() else 0
         self._mirror.start()
         with interruptible():
@@ -194,11 +176,11 @@ class _Attempt:
 
     def _know_untrained(self, view: Console) -> bool:
         """Return whether the untrained model was measured before, by this run or another one; then it is written."""
-        if not self._config.trainer.val_before_train:
+        if not self._settings["trainer"]["val_before_train"]:
             return False
         if rec.has_evaluation(self._record, "untrained"):
             return True
-        if not use_known(self._record, plain(self._config), self._evaluation()):
+        if not use_known(self._record, self._settings, self._evaluation()):
             return False
         view.phase("the untrained model was measured by an earlier run: its evaluation is used again")
         rec.update_manifest(self._record, untrained_evaluation="known from an earlier run")
@@ -206,10 +188,8 @@ class _Attempt:
 
     def close(self, view: Console) -> int:
         """Write the cost, mark the run done and show the result."""
-        remember(self._record, plain(self._config), self._evaluation())
-        rec.write_cost(
-            self._record, prompts_per_step=self._plan.prompts_per_step, gpus=int(self._config.host.get("gpus") or 0)
-        )
+        remember(self._record, self._settings, self._evaluation())
+        rec.write_cost(self._record, prompts_per_step=self._plan.prompts_per_step, gpus=self._plan.gpus)
         rec.update_manifest(self._record, finished=now())
         rec.update_status(
             self._record, state="done", step=self._plan.steps, steps=self._plan.steps, phase="", error=None

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RecordError
 from dataflex_rl.record.config import ABSENT
@@ -105,7 +104,7 @@ def planned_differences(sweep: Sweep) -> list[str]:
     """Return in what the methods of a plan differ besides the method, so that no run of them would be paired."""
     found = []
     for (*campaign, _), runs in _grouped([asdict(run) for run in sweep.runs if run.seed == sweep.runs[0].seed]).items():
-        conditions_of = [(run["method"], conditions(plain(sweep.configs[run["run_dir"]]))) for run in runs]
+        conditions_of = [(run["method"], conditions(sweep.plans[run["run_dir"]].settings)) for run in runs]
         differences = _disagreements(conditions_of).values()
         found += [f"not the method alone differs: {_name(campaign)}: {text}" for text in differences]
     return found

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from dataflex_rl.config.inputs import check_inputs
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import check_writable
 from dataflex_rl.runtime.start.owner import serving
@@ -98,8 +99,8 @@ def launch(
 
 def _cpu_environment(sweep: Sweep) -> dict[str, str] | None:
     """Return what the sweep's runs on this machine's CPU ask of their environment; None if there are none."""
-    hosts = [config.host for config in sweep.configs.values() if config.host.name == "cpu"]
-    return {str(key): str(value) for key, value in hosts[0].env.items()} if hosts else None
+    hosts = [plan.settings["host"] for plan in sweep.plans.values() if plan.host == "cpu"]
+    return {str(key): str(value) for key, value in hosts[0]["env"].items()} if hosts else None
 
 
 def check_records(sweep: Sweep) -> None:
@@ -108,12 +109,9 @@ def check_records(sweep: Sweep) -> None:
     Raises:
         ConfigError: names the first differing run, its keys, and how many more differ.
     """
-    from dataflex_rl.config.sources import check_files
-
-    for config in {id(config): config for config in sweep.configs.values()}.values():
-        fresh = config.copy()
-        fresh.dry_run = False
-        check_files(fresh)
+    for run in sweep.runs:
+        if run.seed == sweep.runs[0].seed:
+            check_inputs(sweep.plans[run.run_dir].settings)
     changed = []
     for run in sweep.runs:
         difference = other_run(sweep, run)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig
-
-from dataflex_rl.config.compose import compose_and
 from dataflex_rl.config.naming import check_name
-from dataflex_rl.config.plan import Plan, settle
-from dataflex_rl.config.regime import regime_name
+from dataflex_rl.config.plan import Plan, plan_runs
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.pairs import CONTROLS, kind_of
 from dataflex_rl.sweep.files import Estimate, SweepFile
@@ -23,13 +18,15 @@ from dataflex_rl.sweep.seeds import points
 
 _OWN = ("run_dir", "force", "dry_run")
 _SHARED = (
-    "method", "seed", "model", "task", "run_dir", "scorer", "actuator", "mixer", "host", "steps", "tokens_at_most",
+    "method", "seed", "model", "task", "regime", "run_dir", "scorer", "actuator", "mixer", "host", "steps",
+    "tokens_at_most",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One run: what it is, where its record lies, what it asks for, and the arguments that start it.
+    """One run: what it is, where its record lies, what it asks for, and the arguments of `dataflex_rl.run` that
+    would train it alone.
 
     `gpu_hours` [GPU-hours] and `seconds` [s] are estimates, None where the sweep gives nothing to estimate from.
     """
@@ -68,7 +65,7 @@ class Run:
 class Sweep:
     """A planned sweep; `folder` is `<runs_dir>/<sweep>`. Runs are in the order in which they start.
 
-    `configs` holds, per run directory, the composed configuration of the run's variant and method at the first seed.
+    `plans` holds, per run directory, the plan of the run.
     """
 
     name: str
@@ -76,14 +73,8 @@ class Sweep:
     tables: tuple[str, ...]
     folder: Path
     runs: tuple[Run, ...]
-    configs: dict[str, DictConfig] = field(repr=False, compare=False)
+    plans: dict[str, Plan] = field(repr=False, compare=False)
     warnings: tuple[str, ...] = ()  # of the runs' own checks, each once
-
-    def config_of(self, run: Run) -> DictConfig:
-        """Return the composed configuration of a run, a copy."""
-        config = copy.deepcopy(self.configs[run.run_dir])
-        config.seed, config.run_dir, config.dry_run = run.seed, run.run_dir, False
-        return config
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain JSON data; sums are None where a part is not estimated."""
@@ -126,18 +117,15 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
         for point in points(extra)
         for method in sweep.methods or ("",)
     ]
-    found = [_compose(latest(arguments), sweep, knobs) for arguments in variants]
-    runs, configs = [], {}
-    for seed in sweep.seeds:
-        for run, config, _ in found:
-            place = str(Path(run.run_dir).with_name(f"seed_{seed}"))
-            if place in configs:
-                raise ConfigError(
-                    f"two runs of sweep {sweep.name!r} would share the record {place}; name one of them with "
-                    "method_name=, or give it a sweep of its own"
-                )
-            configs[place] = config
-            runs.append(dataclasses.replace(run, seed=seed, run_dir=place, arguments=(*run.arguments, f"seed={seed}")))
+    runs, plans = [], {}
+    for run, plan in _at_seeds([_plans(latest(arguments), sweep, knobs) for arguments in variants]):
+        if run.run_dir in plans:
+            raise ConfigError(
+                f"two runs of sweep {sweep.name!r} would share the record {run.run_dir}; name one of them with "
+                "method_name=, or give it a sweep of its own"
+            )
+        plans[run.run_dir] = plan
+        runs.append(run)
     if checked:
         check_controls(sweep, runs)
     folder, *others = dict.fromkeys(Path(run.run_dir).parents[2] for run in runs)
@@ -149,8 +137,8 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
         tables=sweep.tables,
         folder=folder,
         runs=tuple(runs),
-        configs=configs,
-        warnings=tuple(dict.fromkeys(line for *_, lines in found for line in lines)),
+        plans=plans,
+        warnings=tuple(dict.fromkeys(line for plan in plans.values() for line in plan.warnings)),
     )
 
 
@@ -176,38 +164,36 @@ def latest(arguments: Sequence[str]) -> list[str]:
     ]
 
 
-def _compose(arguments: list[str], sweep: SweepFile, knobs: Knobs) -> tuple[Run, DictConfig, list[str]]:
-    """Compose, settle and check one variant and method at the first seed; with what its checks warn of."""
+def _at_seeds(variants: Sequence[Sequence[tuple[Run, Plan]]]) -> Iterator[tuple[Run, Plan]]:
+    """Yield the runs of all variants seed by seed: so a sweep that is ended early has whole seeds."""
+    for runs in zip(*variants, strict=True):
+        yield from runs
+
+
+def _plans(arguments: list[str], sweep: SweepFile, knobs: Knobs) -> list[tuple[Run, Plan]]:
+    """Compose and check one variant and method once; return its run and plan at each seed."""
+    from dataflex_rl.host.validate import validate
+
     named = [*(a for a in arguments if not a.startswith("sweep=")), f"sweep={check_name('sweep', sweep.name)}"]
-    kept: list[tuple[Run, DictConfig, list[str]]] = []
-
-    def task(config: DictConfig) -> int:
-        from dataflex_rl.host.validate import validate
-
-        plan = settle(config)
-        said = validate(config)
-        kept.append((_run(config, plan, sweep.estimate, knobs, named), config, [*plan.warnings, *said]))
-        return 0
-
-    compose_and(task, [*named, f"seed={sweep.seeds[0]}", "dry_run=true"])
-    assert kept, "Hydra ran no job"
-    return kept[0]
+    first, *others = plan_runs(named, sweep.seeds, dry=True)
+    said = [*first.warnings, *validate(first.settings)]
+    plans = [dataclasses.replace(plan, warnings=said) for plan in (first, *others)]
+    return [(_run(plan, sweep.estimate, knobs, named), plan) for plan in plans]
 
 
-def _run(config: DictConfig, plan: Plan, estimate: Estimate, knobs: Knobs, arguments: Sequence[str]) -> Run:
-    nodes = int(config.trainer.nnodes)
+def _run(plan: Plan, estimate: Estimate, knobs: Knobs, arguments: Sequence[str]) -> Run:
+    nodes = int(plan.settings["trainer"]["nnodes"])
     if nodes > 1:
         raise ConfigError(
             f"host={plan.host} spans {nodes} machines, but a run of a sweep has a Ray instance of its own on one; "
             "start such runs one by one: python -m dataflex_rl.run ... seed=K"
         )
-    gpus = float(knobs.gpus if knobs.gpus is not None else config.host.get("gpus") or 0)
-    tokens = _tokens(plan, estimate, int(config.data.max_response_length))
+    gpus = float(knobs.gpus if knobs.gpus is not None else plan.gpus)
+    tokens = _tokens(plan, estimate, int(plan.settings["data"]["max_response_length"]))
     rate = estimate.tokens_per_gpu_second.get(plan.model)
     hours = 0.0 if gpus == 0 else None if tokens is None or rate is None else round(tokens / rate / 3600, 2)
     return Run(
         **{key: getattr(plan, key) for key in _SHARED},
-        regime=regime_name(config),
         gpus=gpus,
         cpus=float(knobs.cpus if knobs.cpus is not None else 4 * gpus or 2),
         tokens=tokens,
@@ -216,6 +202,7 @@ def _run(config: DictConfig, plan: Plan, estimate: Estimate, knobs: Knobs, argum
         arguments=(
             *(a for a in arguments if not a.startswith("runs_dir=")),
             f"runs_dir={Path(plan.run_dir).parents[3]}",
+            f"seed={plan.seed}",
         ),
     )
 

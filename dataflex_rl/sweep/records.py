@@ -7,33 +7,29 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.config.plain import plain
-from dataflex_rl.config.regime import ignored_keys, note_source
-from dataflex_rl.config.sources import place_sources, to_build
+from dataflex_rl.config.inputs import other_configuration
 from dataflex_rl.record import (
     RecordError,
     RunRecord,
     Status,
-    changed,
     read_evaluation,
     read_manifest,
     read_status,
     why_not_done,
 )
 from dataflex_rl.record.evaluation import domain_scores
-from dataflex_rl.record.identity import VOLATILE
 from dataflex_rl.record.owner import holder_alive
 from dataflex_rl.runtime.processes import interpreter
 from dataflex_rl.sweep.overview import state_now
 from dataflex_rl.sweep.plan import Run, Sweep
-from dataflex_rl.sweep.store import RunState
+from dataflex_rl.sweep.store import RunState, plan_file
 
 _IDENTITY = ("method", "seed", "model", "task", "regime", "steps", "host", "scorer", "actuator", "mixer")
 
 
 def run_command(run: Run) -> list[str]:
-    """Return the command of a run."""
-    return [interpreter(), "-m", "dataflex_rl.run", *run.arguments]
+    """Return the command of a run: it takes the plan that was written when the sweep was launched."""
+    return [interpreter(), "-m", "dataflex_rl.run", f"plan={plan_file(run)}"]
 
 
 def lacking(run: Run) -> str | None:
@@ -53,7 +49,7 @@ def contradictions(manifest: Mapping[str, Any], run: Mapping[str, Any]) -> str:
 
 
 def other_run(sweep: Sweep, run: Run) -> str:
-    """Return how the record at a run's place is not that of the run as it is composed now; "" if it is, or is empty.
+    """Return how the record at a run's place is not that of the run as it is planned now; "" if it is, or is empty.
 
     Raises:
         RecordError: config.yaml or manifest.json is broken.
@@ -61,11 +57,7 @@ def other_run(sweep: Sweep, run: Run) -> str:
     record = RunRecord(Path(run.run_dir))
     if not any(path.exists() for path in (record.config, record.manifest, record.metrics)):
         return ""
-    config = sweep.config_of(run)
-    built = to_build(config)
-    note_source(config)
-    place_sources(config)
-    difference = changed(record, plain(config), (*VOLATILE, *built, *ignored_keys(config)))
+    difference = other_configuration(record, sweep.plans[run.run_dir].settings)
     return difference or contradictions(read_manifest(record) or {}, asdict(run))
 
 

@@ -1,5 +1,6 @@
 """The sweep's own folder, `<runs_dir>/<sweep>/.sweep/`: what was planned, how each run fared, what was asked for.
 
+    plans/           the plan of each run, as its command takes it
     plan.json        the runs, in order; a later launch of the same sweep adds to it
     state.json       {run_dir: how it fared}, as the launcher saw it
     attempts.jsonl   one line per attempt that ended
@@ -49,6 +50,11 @@ class RunState:
     score: float | None = None
 
 
+def plan_file(run: Run) -> Path:
+    """Return the file that holds the plan of a run."""
+    return Path(run.run_dir).parents[2] / FOLDER / "plans" / (run.name.replace("/", "--") + ".json")
+
+
 class Store:
     """The folder of one sweep. A disk that refuses is kept in `problem`, once, and does not stop the launcher."""
 
@@ -70,7 +76,8 @@ class Store:
     def create(self) -> Store:
         """Make the folder; ConfigError where that is impossible."""
         try:
-            (self.path / "logs").mkdir(parents=True, exist_ok=True)
+            for name in ("logs", "plans"):
+                (self.path / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"sweep folder {self.path}: cannot be made: {error.strerror or error}") from None
         return self
@@ -80,7 +87,9 @@ class Store:
         return self.path / "logs" / (run.name.replace("/", "--") + ".log")
 
     def write_plan(self, sweep: Sweep) -> None:
-        """Write the plan: earlier runs that this one does not name stay in it."""
+        """Write the plan of the sweep and of each run: earlier runs that this one does not name stay in it."""
+        for run in sweep.runs:
+            sweep.plans[run.run_dir].write(plan_file(run))
         plan = sweep.as_dict()
         new = {run["run_dir"] for run in plan["runs"]}
         before = self._plan()

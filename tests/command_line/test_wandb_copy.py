@@ -23,7 +23,7 @@ def config(logger: Any = (), **wandb: str | None) -> DictConfig:
 @pytest.mark.parametrize(
     ("block", "environment", "text"),
     [
-        ({}, {}, "offline, in /r/s/wandb when it is done"),
+        ({}, {}, "offline, in the folder wandb of the record when it is done"),
         ({"mode": "disabled"}, KEY, "disabled"),
         (
             {}, KEY,
@@ -34,7 +34,7 @@ def config(logger: Any = (), **wandb: str | None) -> DictConfig:
             {"mode": "online", "project": "p", "entity": "e"}, {**KEY, "WANDB_BASE_URL": "https://w.example"},
             "online, at https://w.example/e/p",
         ),
-        ({}, {**KEY, "WANDB_MODE": "offline"}, "offline, in /r/s/wandb when it is done"),
+        ({}, {**KEY, "WANDB_MODE": "offline"}, "offline, in the folder wandb of the record when it is done"),
     ],
 )  # fmt: skip
 def test_mode_and_place_are_said(block: dict[str, str], environment: dict[str, str], text: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from dataflex_rl.config.compose import cpu_environment
-from dataflex_rl.runtime.processes import child_environment
+from dataflex_rl.runtime.processes import STANDIN, child_environment
 from tests.served import served
 
 PATIENCE = 420  # [s] no run of these tests takes longer
@@ -78,9 +78,11 @@ def training_environment(**extra: str) -> dict[str, str]:
     return {**child_environment(host), **served(), **extra}
 
 
-def start(runs_dir: Path, *overrides: str, module: str = "dataflex_rl.run") -> subprocess.Popen[str]:
+def start(
+    runs_dir: Path, *overrides: str, module: str = "dataflex_rl.run", python: str = sys.executable
+) -> subprocess.Popen[str]:
     """Start `python -m dataflex_rl.run` in another folder than the checkout."""
-    command = [sys.executable, "-m", module, f"runs_dir={runs_dir}", *overrides]
+    command = [python, "-m", module, f"runs_dir={runs_dir}", *overrides]
     return subprocess.Popen(
         command, cwd="/", env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -97,8 +99,8 @@ def finish(process: subprocess.Popen[str], record: Path, patience: float = PATIE
 
 
 def train(runs_dir: Path, record: str, *overrides: str, patience: float = PATIENCE) -> Finished:
-    """Run to the end; `record` is the folder below runs_dir."""
-    return finish(start(runs_dir, *overrides), runs_dir / record, patience)
+    """Run to the end, forked from the session's worker server; `record` is the folder below runs_dir."""
+    return finish(start(runs_dir, *overrides, python=served()[STANDIN]), runs_dir / record, patience)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:

@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.config.plain import plain
-from dataflex_rl.config.plan import Plan, settle
+from dataflex_rl.config.plan import Plan, resolve
 from dataflex_rl.config.schema import check_shape
 from dataflex_rl.data.benchmarks.specs import BENCHMARKS
 from dataflex_rl.host.validate import validate
@@ -35,8 +35,8 @@ def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def checked(*overrides: str) -> tuple[DictConfig, Plan]:
     config = compose("run", overrides=["dry_run=true", "runs_dir=/tmp/none", *overrides])
-    plan = settle(config)
-    validate(config)
+    plan = resolve(config, dry=True)
+    validate(plan.settings)
     return config, plan
 
 
@@ -90,8 +90,8 @@ def test_every_method_is_valid_for_the_studys_models_on_every_host(
     for method in METHODS:
         config = base.copy()
         config.dataflex = blocks[method]
-        assert settle(config).method == method
-        validate(config)
+        assert resolve(config, dry=True).method == method
+        validate(plain(config))
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from dataflex_rl.config.paths import shipped
-from dataflex_rl.config.plan import settle
+from dataflex_rl.config.plan import resolve
 from dataflex_rl.config.schema import check_shape
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.validate import validate
@@ -69,8 +69,7 @@ def test_no_block_set_to_null_ends_in_a_traceback(config: DictConfig) -> None:
             OmegaConf.update(changed, key, None, merge=False)
         try:
             check_shape(changed, CHOICES)
-            settle(changed)
-            validate(changed)
+            validate(resolve(changed, dry=True).settings)
         except ConfigError as error:
             refused.append(str(error))
     assert len(refused) > 30

@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from dataflex_rl.components.registry import lookup
 from dataflex_rl.config.methods import method_block
 from dataflex_rl.config.paths import shipped
-from dataflex_rl.config.plan import settle
+from dataflex_rl.config.plan import resolve
 from dataflex_rl.feed.prompt_config import PROMPT_DEFAULTS, parse_prompts, take_prompts
 from dataflex_rl.policy import Policy
 from tests.prompts.pools import OURS
@@ -79,7 +79,7 @@ def test_a_value_is_overridden_by_its_dotted_name() -> None:
 )
 def test_a_run_is_named_by_all_that_it_does(overrides: str, method: str, tmp_path: Path) -> None:
     config = composed(*overrides.split(), f"runs_dir={tmp_path}")
-    plan = settle(config)
+    plan = resolve(config, dry=True)
     assert (plan.method, plan.prompt_selector) == (method, config.dataflex.prompts.name)
     mixes = config.dataflex.mixer.name != "none"
     assert config.trainer.v1.trainer_mode == ("dataflex_mix_sync" if mixes else "dataflex_sync")
@@ -94,5 +94,5 @@ def test_every_rule_has_a_named_method() -> None:
 
 @pytest.mark.parametrize("name", NAMED)
 def test_a_named_method_is_called_as_its_file(name: str, tmp_path: Path) -> None:
-    assert settle(composed(f"method=prompts/{name}", f"runs_dir={tmp_path}")).method == name
+    assert resolve(composed(f"method=prompts/{name}", f"runs_dir={tmp_path}"), dry=True).method == name
     assert method_block(f"prompts/{name}")["prompts"]["name"] == name.rpartition("+")[2]

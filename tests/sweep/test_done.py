@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dataflex_rl.config.plain import plain
-from dataflex_rl.config.sources import place_sources, to_build
+from dataflex_rl.config.inputs import make_inputs
 from dataflex_rl.record import RunRecord, config_hash, write_config
-from dataflex_rl.record.identity import VOLATILE
 from dataflex_rl.sweep.plan import Sweep
 from dataflex_rl.sweep.records import lacking, other_run
 from dataflex_rl.sweep.requests import plan_file
@@ -31,17 +29,15 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, Sweep]:
 def record(plans: tuple[Sweep, Sweep], tmp_path: Path) -> RunRecord:
     """The finished record of the first run."""
     plan, run = plans[0], plans[0].runs[0]
-    config = plan.config_of(run)
-    built = to_build(config)
-    place_sources(config)
+    inputs = make_inputs(plan.plans[run.run_dir].settings)
     facts = {key: getattr(run, key) for key in ("model", "task", "actuator")}
-    hashed = config_hash(plain(config), (*VOLATILE, *built))
+    hashed = config_hash(inputs.settings, inputs.ignored)
     written = Path(finished(tmp_path, "uniform", config_hash=hashed, **facts)["run_dir"])
     place = Path(run.run_dir)
     place.mkdir(parents=True, exist_ok=True)
     for path in written.iterdir():
         (place / path.name).write_bytes(path.read_bytes())
-    write_config(RunRecord(place), plain(config))
+    write_config(RunRecord(place), inputs.settings)
     return RunRecord(place)
 
 

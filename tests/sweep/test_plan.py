@@ -6,21 +6,23 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from omegaconf import DictConfig
 
-from dataflex_rl.config.compose import compose_and
-from dataflex_rl.config.plain import plain
-from dataflex_rl.config.plan import settle
+from dataflex_rl.config.plan import Plan, plan_runs
 from dataflex_rl.record import RunRecord, config_diff, config_hash, write_config
 from dataflex_rl.record.identity import VOLATILE
 from dataflex_rl.record.pairs import METHOD_KEYS
+from dataflex_rl.run import main as run_main
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.commands import check_records
 from dataflex_rl.sweep.plan import latest
+from dataflex_rl.sweep.records import run_command
 from dataflex_rl.sweep.requests import plan_file
+from dataflex_rl.sweep.store import Store
+from dataflex_rl.sweep.store import plan_file as written_plan
 from tests.sweep.records import finished
 from tests.sweep.refusals import refused
 
@@ -83,7 +85,7 @@ def test_the_command_line_replaces_what_the_file_says(file: str, tmp_path: Path)
 
 def test_composed_methods_differ_in_nothing_that_the_audit_compares(tmp_path: Path) -> None:
     plan, _ = plan_file("smoke_cpu", ["method=uniform,difffilter,ar,static,tscl", "seed=0", f"runs_dir={tmp_path}"])
-    first, *others = (plain(plan.config_of(run)) for run in plan.runs)
+    first, *others = (plan.plans[run.run_dir].settings for run in plan.runs)
     for other in others:
         assert config_diff(first, other, (*VOLATILE, *METHOD_KEYS)) == []
         assert config_diff(first, other, VOLATILE) != []
@@ -95,15 +97,29 @@ def test_the_plan_of_a_later_seed_is_what_its_run_composes(tmp_path: Path) -> No
     plan, _ = plan_file("smoke_cpu", arguments)
     run = plan.runs[-1]
     assert (run.method, run.seed) == ("static", 5)
-    composed: list[dict[str, object]] = []
+    (alone,) = plan_runs(run.arguments)
+    assert config_diff(alone.settings, plan.plans[run.run_dir].settings) == []
+    planned = plan.plans[run.run_dir]
+    assert replace(planned, changed=alone.changed) == alone
 
-    def task(config: DictConfig) -> int:
-        settle(config)
-        composed.append(plain(config))
-        return 0
 
-    compose_and(task, [*run.arguments])
-    assert config_diff(composed[0], plain(plan.config_of(run))) == []
+def test_a_plan_survives_its_file(tmp_path: Path) -> None:
+    sweep, _ = plan_file("smoke_cpu", ["method=uniform,difffilter", "seed=3", f"runs_dir={tmp_path}"])
+    Store(sweep.folder).create().write_plan(sweep)
+    for run in sweep.runs:
+        assert Plan.read(written_plan(run)) == sweep.plans[run.run_dir]
+        assert run_command(run)[1:] == ["-m", "dataflex_rl.run", f"plan={written_plan(run)}"]
+
+
+@pytest.mark.parametrize(("text", "why"), [(None, "no such file"), ('{"method": "uniform"}', "not the plan of a run")])
+def test_what_is_no_plan_is_refused(
+    text: str | None, why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plan.json"
+    if text is not None:
+        file.write_text(text)
+    assert run_main([f"plan={file}"]) == 2
+    assert capsys.readouterr().err == f"error: plan={file}: {why}\n"
 
 
 def test_two_runs_with_one_record_are_refused(small: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,14 +79,14 @@ def test_what_is_not_prepared_says_how_to_prepare_it(root: Path, name: str, comm
     with pytest.raises(
         ConfigError, match=f"'{name}' is not prepared: .*; run: python -m dataflex_rl.prepare {command}"
     ):
-        check_files(config(**{key: f"prepared:{name}"}, dry_run=False))
-    check_files(config(**{key: f"prepared:{name}"}, dry_run=True))
+        check_files(config(**{key: f"prepared:{name}"}))
+    check_files(config(**{key: f"prepared:{name}"}), dry=True)
 
 
 def test_own_prepared_data_stand_by_the_name_of_their_folder(root: Path) -> None:
     for split in ("train", "val"):
         write_items([ITEM], root / "data" / "mine" / f"{split}.parquet", split=split)
-    made = config(train="prepared:mine", val="prepared:mine", dry_run=False)
+    made = config(train="prepared:mine", val="prepared:mine")
     check_files(made)
     place_sources(made)
     assert made.data.val_files == str(root / "data" / "mine" / "val.parquet")

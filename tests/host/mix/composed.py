@@ -13,21 +13,21 @@ from omegaconf import DictConfig
 
 from dataflex_rl.components.batch import Batch
 from dataflex_rl.config.paths import shipped
-from dataflex_rl.config.plan import settle
+from dataflex_rl.config.plan import resolve
 from dataflex_rl.config.sources import build_sources, place_sources, to_build
 
 
-def settled(runs_dir: Path, *overrides: str) -> DictConfig:
-    """Compose `conf/run.yaml` and settle it; nothing is built."""
+def resolved(runs_dir: Path, *overrides: str) -> DictConfig:
+    """Compose `conf/run.yaml` and resolve it; nothing is built."""
     with initialize_config_dir(str(shipped("conf")), version_base="1.3"):
         config = compose("run", overrides=[f"runs_dir={runs_dir}", *overrides])
-    settle(config)
+    resolve(config)
     return config
 
 
 def trainer(runs_dir: Path, *overrides: str) -> Any:
     """Return the trainer that the configuration names, with its tokenizer, datasets and feed; no process is started."""
-    config = settled(runs_dir, *overrides)
+    config = resolved(runs_dir, *overrides)
     builds = to_build(config)
     place_sources(config)
     build_sources(builds, progress=False)

@@ -15,12 +15,13 @@ from verl.trainer.ppo.v1.trainer_base import TRAINER_REGISTRY
 
 import dataflex_rl.plugin  # noqa: F401 (verl must have loaded it before our host modules are imported one by one)
 from dataflex_rl.config.mixing import domains_in
+from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.mix_replay import MixReplayBuffer
 from dataflex_rl.host.trainer import DataflexSyncTrainer
 from dataflex_rl.host.validate import validate
 from dataflex_rl.run import main
-from tests.host.mix.composed import settled, trainer
+from tests.host.mix.composed import resolved, trainer
 
 
 def refused(capsys: pytest.CaptureFixture[str], runs_dir: Path, *overrides: str) -> str:
@@ -106,10 +107,10 @@ def test_domains_come_from_every_file_and_the_named_column(tmp_path: Path) -> No
 def test_a_method_chooses_the_trainer_that_mixes(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, method: str
 ) -> None:
-    config = settled(tmp_path, f"method={method}")
+    config = resolved(tmp_path, f"method={method}")
     assert config.trainer.v1.trainer_mode == "dataflex_mix_sync"
     assert config.method_name == method
-    validate(config)
+    validate(plain(config))
     assert main([f"runs_dir={tmp_path}", "dry_run=json", f"method={method}"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert (plan["method"], plan["mixer"], plan["actuator"]) == (method, method, "none")
@@ -133,7 +134,7 @@ def test_a_mixer_may_stand_in_the_actuator_and_beside_a_selector(
 def test_one_trainer_has_two_names(tmp_path: Path) -> None:
     """A mixer acts under either name; the name that says a run mixes is refused where it does not."""
     assert TRAINER_REGISTRY["dataflex_sync"] is TRAINER_REGISTRY["dataflex_mix_sync"] is DataflexSyncTrainer
-    mixed, plain = settled(tmp_path, "method=static"), settled(tmp_path)
+    mixed, plain = resolved(tmp_path, "method=static"), resolved(tmp_path)
     assert mixed.trainer.v1.trainer_mode == "dataflex_mix_sync"
     mixed.trainer.v1.trainer_mode = "dataflex_sync"
     assert type(DataflexSyncTrainer(mixed).replay_buffer) is MixReplayBuffer
@@ -143,14 +144,14 @@ def test_one_trainer_has_two_names(tmp_path: Path) -> None:
 
 
 def test_a_batch_cut_in_parts_is_refused(tmp_path: Path) -> None:
-    config = settled(tmp_path, "method=static")
+    config = resolved(tmp_path, "method=static")
     OmegaConf.update(config, "trainer.v1.sync.parameter_sync_step", 2, force_add=True)
     with pytest.raises(ConfigError, match="parameter_sync_step=2 cuts a batch in parts"):
         DataflexSyncTrainer(config)
 
 
 def test_data_without_the_domains_is_refused_at_mount(tmp_path: Path) -> None:
-    config = settled(tmp_path, "method=static")
+    config = resolved(tmp_path, "method=static")
     made = trainer(tmp_path, "method=static")
     config.data.train_files, config.actor_rollout_ref.model.path = (
         made.config.data.train_files,
@@ -186,4 +187,4 @@ def test_our_buffer_is_verls_custom_sampler(tmp_path: Path) -> None:
     assert made.replay_buffer.poll_interval == 0.02
     other = [place[0].replace("mix_replay", "replay"), place[1].replace("Mix", "Ordered")]
     with pytest.raises(ConfigError, match=r"oversample=2.0 needs our replay buffer, but .* is OrderedReplayBuffer"):
-        DataflexSyncTrainer(settled(tmp_path, "method=static", "dataflex.mixer.oversample=2", *other))
+        DataflexSyncTrainer(resolved(tmp_path, "method=static", "dataflex.mixer.oversample=2", *other))

@@ -20,7 +20,7 @@ from dataflex_rl.host.feeds import LoaderFeed, RowFeed
 from dataflex_rl.host.policy_step import _raw_outcome
 from dataflex_rl.host.trainer import DataflexSyncTrainer
 from dataflex_rl.policy import Policy
-from tests.host.mix.composed import answered, drawn, settled, stepped, trainer
+from tests.host.mix.composed import answered, drawn, resolved, stepped, trainer
 
 POOL = "data.train_max_samples=96"  # six batches of 16
 REWARD = {"math": 0.9, "logic": 0.1, "science": 0.6}
@@ -177,7 +177,7 @@ def test_outcomes_count_all_but_padding() -> None:
 )
 def test_refused_before_anything_starts(tmp_path: Path, overrides: tuple[str, ...], message: str) -> None:
     with pytest.raises(Exception, match=message):
-        settled(tmp_path, *overrides)
+        resolved(tmp_path, *overrides)
 
 
 @pytest.mark.parametrize(
@@ -191,15 +191,15 @@ def test_refused_before_anything_starts(tmp_path: Path, overrides: tuple[str, ..
 def test_a_column_is_checked_before_anything_starts(tmp_path: Path, column: str, message: str) -> None:
     trainer(tmp_path)  # builds the data, which are then read
     with pytest.raises(ConfigError, match=message):
-        settled(tmp_path, "prompts=curriculum", f"dataflex.prompts.params.column={column}")
+        resolved(tmp_path, "prompts=curriculum", f"dataflex.prompts.params.column={column}")
 
 
 def test_what_the_trainer_itself_refuses(tmp_path: Path) -> None:
-    config = settled(tmp_path, "prompts=order")
+    config = resolved(tmp_path, "prompts=order")
     OmegaConf.update(config, "trainer.v1.sync.parameter_sync_step", 2, force_add=True)
     with pytest.raises(ConfigError, match=r"parameter_sync_step=2 cuts a batch in parts, .* prompt selector 'order'"):
         DataflexSyncTrainer(config)
-    config = settled(tmp_path, "prompts=order")
+    config = resolved(tmp_path, "prompts=order")
     config.data.seed = None
     with pytest.raises(ConfigError, match=r"prompt selector 'order' needs data\.seed"):
         DataflexSyncTrainer(config)
