@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.host.conftest import STEPS
-from tests.host.training import Finished, finish, read_lines, start
+from tests.host.training import Finished, read_lines, train
+
+EVALUATE = "dataflex_rl.evaluate"
 
 
 def test_evaluating_a_finished_run_reproduces_its_evaluation_exactly(uniform: Finished, tmp_path: Path) -> None:
-    process = start(
-        tmp_path, f"checkpoint={uniform.record}", f"out={tmp_path / 'again'}", module="dataflex_rl.evaluate"
-    )
-    done = finish(process, tmp_path / "again")
+    done = train(tmp_path, "again", f"checkpoint={uniform.record}", f"out={tmp_path / 'again'}", module=EVALUATE)
     assert done.code == 0, done.out
     expected = uniform.json("eval.json")
     again = done.json("eval.json")
@@ -29,8 +28,7 @@ def test_evaluating_a_finished_run_reproduces_its_evaluation_exactly(uniform: Fi
 
 @pytest.mark.slow
 def test_an_untrained_model_by_name_has_the_untrained_evaluation_of_its_run(uniform: Finished, tmp_path: Path) -> None:
-    process = start(tmp_path, "model=tiny", "task=toy3", "seed=0", module="dataflex_rl.evaluate")
-    done = finish(process, tmp_path / "evaluations" / "tiny-toy3-step_0")
+    done = train(tmp_path, "evaluations/tiny-toy3-step_0", "model=tiny", "task=toy3", "seed=0", module=EVALUATE)
     assert done.code == 0, done.out
     again, expected = done.json("eval.json"), uniform.json("eval.json")
     assert again["steps"] == 0

@@ -98,9 +98,11 @@ def finish(process: subprocess.Popen[str], record: Path, patience: float = PATIE
     return Finished(process.returncode, out, record)
 
 
-def train(runs_dir: Path, record: str, *overrides: str, patience: float = PATIENCE) -> Finished:
+def train(
+    runs_dir: Path, record: str, *overrides: str, patience: float = PATIENCE, module: str = "dataflex_rl.run"
+) -> Finished:
     """Run to the end, forked from the session's worker server; `record` is the folder below runs_dir."""
-    return finish(start(runs_dir, *overrides, python=served()[STANDIN]), runs_dir / record, patience)
+    return finish(start(runs_dir, *overrides, module=module, python=served()[STANDIN]), runs_dir / record, patience)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:

@@ -237,7 +237,7 @@ def test_memory_of_the_server_stays_flat(tmp_path: Path) -> None:
     for _ in range(20):
         run(tmp_path, "", check=True)
     assert server.memory_info().rss < before + 2 * 1024**2
-    until(lambda: server.num_fds() == open_before)
+    until(lambda: server.num_fds() <= open_before)
 
 
 def test_serving_shares_one_server_and_none_serves_another_host(monkeypatch: pytest.MonkeyPatch) -> None:
