@@ -54,12 +54,12 @@ def _match(block: Block, family: Family, families: tuple[Family, ...]) -> Match 
     if not methods:
         return None
     if not present:
-        wanted = " or ".join(family.controls)
+        expected = " or ".join(family.controls)
         return Match(
             family=family.name,
             control=None,
             methods=methods,
-            note=f"{block.name}: no control ({wanted}): {', '.join(methods)} not compared; "
+            note=f"{block.name}: no control ({expected}): {', '.join(methods)} not compared; "
             f"the block has {', '.join(block.methods)}",
         )
     control, note = _choose(block, present, methods)

@@ -46,7 +46,7 @@ def plan(name: str, arms: int, sigma: float, margin: float, rng: np.random.Gener
     sigma: sd of a run [points]. Raises AnalysisError for what fits no design.
     """
     if not sigma > 0 or studies < 1:
-        raise AnalysisError(f"sigma={sigma!r}, studies={studies!r}; wanted points > 0 and 1 or more studies")
+        raise AnalysisError(f"sigma={sigma!r}, studies={studies!r}; expected points > 0 and 1 or more studies")
     rows: list[Row] = []
     for made in dict.fromkeys((design(name, arms, margin=margin), design("fixed", arms, margin=margin))):
         effects = tuple(margin * e for e in _EFFECTS)
@@ -103,7 +103,7 @@ def _cells(stored: Mapping[str, Any]) -> dict[tuple[str, int], Cell]:
             for seed, cell in seeds.items()
         }
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise AnalysisError(f"cells: {error!r}; wanted {{method: {{seed: {{state, score}}}}}}") from error
+        raise AnalysisError(f"cells: {error!r}; expected {{method: {{seed: {{state, score}}}}}}") from error
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -13,7 +13,7 @@ LEFT_OUT = 3  # exit code: there are results, but records were left out as broke
 class AnalysisError(ValueError):
     """A source, name or option does not fit.
 
-    The message is one line: the file, row and column (or option), what it got, what it wanted, what exists.
+    The message is one line: the file, row and column (or option), what it got, what it expected, what exists.
     Command lines print it and exit with code 2.
     """
 

@@ -55,13 +55,15 @@ class Options:
         _between("level", self.level, 0.5, 1.0)
         _between("alpha", self.alpha, 0.0, 0.5)
         if self.mismatch not in ("refuse", "flag"):
-            raise AnalysisError(f"mismatch={self.mismatch!r}; wanted refuse or flag")
+            raise AnalysisError(f"mismatch={self.mismatch!r}; expected refuse or flag")
         if self.holm not in ("block", "all"):
-            raise AnalysisError(f"holm={self.holm!r}; wanted block or all")
+            raise AnalysisError(f"holm={self.holm!r}; expected block or all")
         if self.resamples < 100:
-            raise AnalysisError(f"resamples={self.resamples}; wanted at least 100")
+            raise AnalysisError(f"resamples={self.resamples}; expected at least 100")
         if not 0 < self.z_joint <= self.z_single:
-            raise AnalysisError(f"z_joint={self.z_joint:g}, z_single={self.z_single:g}; wanted 0 < z_joint <= z_single")
+            raise AnalysisError(
+                f"z_joint={self.z_joint:g}, z_single={self.z_single:g}; expected 0 < z_joint <= z_single"
+            )
 
     def generator(self) -> np.random.Generator:
         """Give a fresh generator: equal options give equal resamples, whatever was computed before."""
@@ -70,7 +72,7 @@ class Options:
 
 def _between(name: str, value: float, low: float, high: float) -> None:
     if not low < value < high:
-        raise AnalysisError(f"{name}={value!r}; wanted a number strictly between {low:g} and {high:g}")
+        raise AnalysisError(f"{name}={value!r}; expected a number strictly between {low:g} and {high:g}")
 
 
 def parse_family(text: str) -> Family:
@@ -81,6 +83,6 @@ def parse_family(text: str) -> Family:
     name, equals, rest = text.partition("=")
     control, _, methods = rest.partition(":")
     if not (equals and name.strip() and control.strip()):
-        raise AnalysisError(f"family {text!r}; wanted NAME=CONTROL or NAME=CONTROL:METHOD,METHOD")
+        raise AnalysisError(f"family {text!r}; expected NAME=CONTROL or NAME=CONTROL:METHOD,METHOD")
     listed = tuple(m.strip() for m in methods.split(",") if m.strip())
     return Family(name=name.strip(), controls=(control.strip(),), methods=listed or None)

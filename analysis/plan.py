@@ -38,11 +38,11 @@ def plan_rows(
     seeds the numbers are NaN.
     """
     if not effect > 0 or not math.isfinite(effect):
-        raise AnalysisError(f"effect={effect!r}; wanted points > 0")
+        raise AnalysisError(f"effect={effect!r}; expected points > 0")
     if not options.alpha < power < 1:
-        raise AnalysisError(f"power={power!r}; wanted a number between alpha ({options.alpha:g}) and 1")
+        raise AnalysisError(f"power={power!r}; expected a number between alpha ({options.alpha:g}) and 1")
     if arms is not None and arms < 1:
-        raise AnalysisError(f"arms={arms!r}; wanted a number of methods >= 1")
+        raise AnalysisError(f"arms={arms!r}; expected a number of methods >= 1")
     block = comparison.block
     match = next(m for m in comparison.matches if m.family == family)
     at = [block.row(m) for m in (*match.methods, *([match.control] if match.control else []))]

@@ -34,7 +34,7 @@ def _run(argv: list[str] | None) -> int:
         "python -m analysis.planning", "Seeds at which the verdict has the power promised, from a pilot."
     )
     parser.add_argument("--effect", type=float, default=1.0, help="effect to detect [points]")
-    parser.add_argument("--power", type=float, default=0.8, help="power wanted")
+    parser.add_argument("--power", type=float, default=0.8, help="power expected")
     parser.add_argument("--arms", type=int, default=None, help="methods of the study; as the pilot where not given")
     parser.add_argument("--json", action="store_true", help="print JSON at full precision")
     parser.add_argument("--out", type=Path, default=None, help="folder to write to as well")

@@ -93,10 +93,10 @@ def _recorded(run: Run) -> tuple[Floats, Floats, dict[str, Floats]] | None:
             for key, values in tokens.items():
                 values += [float(spent[key])] if key in spent else []
         except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
-            wanted = f"step and benchmarks with correct and total of {', '.join(names)}"
-            raise AnalysisError(f"{path}: key 'during', entry {t}: {error!r}; wanted {wanted}") from error
+            expected = f"step and benchmarks with correct and total of {', '.join(names)}"
+            raise AnalysisError(f"{path}: key 'during', entry {t}: {error!r}; expected {expected}") from error
     if (np.diff(step_T) <= 0).any():
-        raise AnalysisError(f"{path}: key 'during': steps {step_T.tolist()}; wanted growing steps")
+        raise AnalysisError(f"{path}: key 'during': steps {step_T.tolist()}; expected growing steps")
     score_T = domain_balanced(domain_scores(score_TK, [domain_of[b] for b in names], domains))
     return step_T, score_T, {k: np.array(v) for k, v in tokens.items() if len(v) == len(entries)}
 

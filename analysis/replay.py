@@ -44,9 +44,9 @@ def build(study: Study, name: str, *, count: int = 1000, variance: str = LARGER)
     Raises AnalysisError for an unknown design, for `fixed`, and for fewer than one order.
     """
     if name == "fixed":
-        raise AnalysisError("design 'fixed' is what is replayed against; wanted sequential or screen")
+        raise AnalysisError("design 'fixed' is what is replayed against; expected sequential or screen")
     if count < 1:
-        raise AnalysisError(f"orders={count!r}; wanted 1 or more")
+        raise AnalysisError(f"orders={count!r}; expected 1 or more")
     rows: list[Row] = []
     views: list[View] = []
     notes = [
@@ -72,13 +72,13 @@ def _rows(
     block = comparison.block
     score_MS = block.endpoints[DOMAIN_BALANCED]
     control_S = score_MS[block.row(str(match.control))]
-    wanted = design(name, len(match.methods), margin=options.margin).runs_J[-1]
-    names, notes = _with_runs(comparison, match, wanted)
+    expected = design(name, len(match.methods), margin=options.margin).runs_J[-1]
+    names, notes = _with_runs(comparison, match, expected)
     at = [block.row(m) for m in names]
     whole_S = np.asarray(~np.isnan(score_MS[at] + control_S).any(axis=0))
     runs = int(whole_S.sum())
-    if not names or runs < wanted:
-        short = [f"{runs} seeds are complete for all methods, {name} wants {wanted}"] if names else []
+    if not names or runs < expected:
+        short = [f"{runs} seeds are complete for all methods, {name} wants {expected}"] if names else []
         return [], [*notes, *short]
     finished_S = control_S[~np.isnan(control_S)]
     plan = fitted(design(name, len(names), margin=options.margin, variance=variance), runs, len(finished_S))
@@ -97,15 +97,15 @@ def _rows(
     return rows, [*notes, _said(plan, found)]
 
 
-def _with_runs(comparison: Comparison, match: Match, wanted: int) -> tuple[list[str], list[str]]:
+def _with_runs(comparison: Comparison, match: Match, expected: int) -> tuple[list[str], list[str]]:
     """Give the methods with enough seeds that the control has too, and say which have not."""
     block = comparison.block
     score_MS = block.endpoints[DOMAIN_BALANCED]
     count_M = (~np.isnan(score_MS + score_MS[block.row(str(match.control))])).sum(axis=1)
     seeds = {m: int(count_M[block.row(m)]) for m in match.methods}
-    few = [f"{m} has {n} seeds with its control, the design wants {wanted}: left out" for m, n in seeds.items()
-           if n < wanted]  # fmt: skip
-    return [m for m, n in seeds.items() if n >= wanted], few
+    few = [f"{m} has {n} seeds with its control, the design wants {expected}: left out" for m, n in seeds.items()
+           if n < expected]  # fmt: skip
+    return [m for m, n in seeds.items() if n >= expected], few
 
 
 def _shares(found: Replay, i: int) -> Row:

@@ -35,10 +35,10 @@ def six(score_K: Floats, names: Sequence[str]) -> Floats:
 
     In an evaluation with `math` and without `math500` (the published summary layout) `math` takes its place.
     """
-    wanted = ["math" if b == "math500" and "math500" not in names and "math" in names else b for b in SIX]
-    if any(b not in names for b in wanted):
+    expected = ["math" if b == "math500" and "math500" not in names and "math" in names else b for b in SIX]
+    if any(b not in names for b in expected):
         return np.full(score_K.shape[:-1], np.nan)
-    return np.asarray(score_K[..., [list(names).index(b) for b in wanted]].mean(axis=-1))
+    return np.asarray(score_K[..., [list(names).index(b) for b in expected]].mean(axis=-1))
 
 
 def macro(score_K: Floats) -> Floats:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 class ConfigError(ValueError):
     """A setting, name or file given by the user does not fit.
 
-    The message is one line: the name of the thing, what it got, what it wanted, what exists.
+    The message is one line: the name of the thing, what it got, what it expected, what exists.
     Command lines print it and exit with code 2, before Ray starts.
     """
 

@@ -30,7 +30,7 @@ from dataflex_rl.config.inputs import check_inputs, make_inputs
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import plan_runs
-from dataflex_rl.config.schema import check_shape
+from dataflex_rl.config.schema import check_types
 from dataflex_rl.data.benchmarks.rates import flags
 from dataflex_rl.data.catalogue import VAL
 from dataflex_rl.errors import ConfigError, unknown
@@ -75,7 +75,7 @@ def evaluate(arguments: Sequence[str]) -> int:
     """
     ours = {key: value for key, _, value in (argument.partition("=") for argument in arguments)}
     if wrong := [argument for argument in arguments if "=" not in argument]:
-        raise ConfigError(f"{wrong[0]!r}: wanted KEY=VALUE, as checkpoint=FOLDER or benchmark=text12")
+        raise ConfigError(f"{wrong[0]!r}: expected KEY=VALUE, as checkpoint=FOLDER or benchmark=text12")
     if ours.get("dry_run", "false") != "false":
         raise ConfigError(f"dry_run={ours['dry_run']}: an evaluation has no dry run; leave it out to measure")
     settings = [argument for argument in arguments if argument.partition("=")[0] not in ("checkpoint", "out")]
@@ -83,7 +83,7 @@ def evaluate(arguments: Sequence[str]) -> int:
     if target.record is None:
         return _fresh(target, ours.get("out"))
     config = of_record(target, settings)
-    check_shape(config, {})
+    check_types(config, {})
     default = target.record / "evaluations" / f"{config.get('benchmark_name', 'none')}-step_{target.step}"
     return measure(plain(config), Path(ours.get("out") or default), target)
 
@@ -110,7 +110,7 @@ def find(checkpoint: str | None, settings: Sequence[str]) -> Target:
             raise ConfigError(f"checkpoint={checkpoint} is a whole model: leave model= out")
         return Target(settings=(f"model={path}", *settings))
     raise ConfigError(
-        f"checkpoint={checkpoint}: wanted a run record (manifest.json), a checkpoint ({_STEP}<k> with actor/) "
+        f"checkpoint={checkpoint}: expected a run record (manifest.json), a checkpoint ({_STEP}<k> with actor/) "
         f"or a Hugging Face model (config.json); {'it has none of them' if path.exists() else 'there is nothing'}"
     )
 

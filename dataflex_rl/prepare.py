@@ -99,7 +99,7 @@ def parse(arguments: Sequence[str]) -> Request:
             raise ConfigError(f"{key} is set twice")
         values[key] = _value(key, value)
     if ("task" in values) == ("benchmark" in values):
-        raise ConfigError("wanted one of task=NAME and benchmark=NAME")
+        raise ConfigError("expected one of task=NAME and benchmark=NAME")
     request = Request(**values)
     _check_settings(request, values)
     return request
@@ -127,14 +127,14 @@ def _value(key: str, value: str) -> Any:
         short = value.lstrip("0") or "0"
         if not value.isascii() or not value.isdigit() or len(short) > 10 or not least <= int(short) <= _MOST:
             shown = value if len(value) <= 20 else f"{value[:20]}..."
-            raise ConfigError(f"{key}={shown!r}: wanted an integer >= {least}, at most {_MOST}")
+            raise ConfigError(f"{key}={shown!r}: expected an integer >= {least}, at most {_MOST}")
         return int(short)
     if key == "any_size":
         if value not in ("true", "false"):
-            raise ConfigError(f"any_size={value!r}: wanted true or false")
+            raise ConfigError(f"any_size={value!r}: expected true or false")
         return value == "true"
     if key in ("out", "source") and not value:
-        raise ConfigError(f"{key}='': wanted a folder{' or hub' if key == 'source' else ''}")
+        raise ConfigError(f"{key}='': expected a folder{' or hub' if key == 'source' else ''}")
     return home(Path(value)) if key == "out" else value
 
 
@@ -194,10 +194,10 @@ def _text3(request: Request) -> list[tuple[Path, Any]]:
     if request == Request(task="text3"):
         return [_built("text3", TRAIN)]
     sizes = {"train_size": request.train_size, "val_size": request.val_size}
-    knobs = text3.Text3Knobs(seed=request.seed, **{name: size for name, size in sizes.items() if size is not None})
+    options = text3.Text3Options(seed=request.seed, **{name: size for name, size in sizes.items() if size is not None})
     folder = request.out or data_root() / "text3"
-    overlap = text3.prepare(folder, knobs, _against(request.against or "text12"))
-    return [(folder, {**asdict(knobs), "overlap": overlap, "use": run_line("text3", folder)})]
+    overlap = text3.prepare(folder, options, _against(request.against or "text12"))
+    return [(folder, {**asdict(options), "overlap": overlap, "use": run_line("text3", folder)})]
 
 
 def _built(name: str, key: str) -> tuple[Path, Any]:

@@ -69,7 +69,7 @@ def run_one(arguments: Sequence[str]) -> int:
             return 0
         dry = found[0].settings["dry_run"]
         if dry not in DRY:
-            raise ConfigError(f"dry_run={dry!r}: wanted false, true or json")
+            raise ConfigError(f"dry_run={dry!r}: expected false, true or json")
         plan = replace(found[0], warnings=[*found[0].warnings, *ask_verl(found[0].settings)])
         if dry:
             show_plan(plan, as_json=dry == "json")

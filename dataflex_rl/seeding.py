@@ -36,12 +36,12 @@ def parse_seed(value: object) -> int:
     Raises:
         ConfigError: anything else.
     """
-    wanted = f"seed={value!r}: wanted an integer from 0 to {_SEED_LIMIT - 1}"
+    expected = f"seed={value!r}: expected an integer from 0 to {_SEED_LIMIT - 1}"
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
-        raise ConfigError(f"{wanted}, got {type(value).__name__}")
+        raise ConfigError(f"{expected}, got {type(value).__name__}")
     number = operator.index(value)
     if not 0 <= number < _SEED_LIMIT:
-        raise ConfigError(wanted)
+        raise ConfigError(expected)
     return number
 
 
@@ -76,16 +76,16 @@ def prompt_key(messages: object) -> str:
 
 def _chat(messages: object) -> list[Any]:
     """Return the messages as plain lists and dicts without empty values; ConfigError where they are none."""
-    wanted = 'wanted chat messages: a list of {"role": ..., "content": ...}'
+    expected = 'expected chat messages: a list of {"role": ..., "content": ...}'
     if not isinstance(messages, list | tuple | np.ndarray):
-        raise ConfigError(f"prompt is {type(messages).__name__} {_short(messages)}: {wanted}")
+        raise ConfigError(f"prompt is {type(messages).__name__} {_short(messages)}: {expected}")
     if len(messages) == 0:
-        raise ConfigError(f"prompt is an empty list: {wanted}")
+        raise ConfigError(f"prompt is an empty list: {expected}")
     for number, message in enumerate(messages):
         if not isinstance(message, Mapping):
-            raise ConfigError(f"prompt message {number} is {type(message).__name__} {_short(message)}: {wanted}")
+            raise ConfigError(f"prompt message {number} is {type(message).__name__} {_short(message)}: {expected}")
         if not isinstance(message.get("role"), str) or not message["role"]:
-            raise ConfigError(f"prompt message {number} has role {_short(message.get('role'))}: {wanted}")
+            raise ConfigError(f"prompt message {number} has role {_short(message.get('role'))}: {expected}")
         _check_content(number, message.get("content"))
     plain = _plain(messages)
     assert isinstance(plain, list)
@@ -99,11 +99,11 @@ def _check_content(number: int, content: object) -> None:
     if not isinstance(content, list | tuple | np.ndarray) or len(content) == 0:
         raise ConfigError(
             f"prompt message {number} has content {_short(content)} ({type(content).__name__}): "
-            'wanted text or a non-empty list of {"type": ...} parts'
+            'expected text or a non-empty list of {"type": ...} parts'
         )
     for part in content:
         if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
-            raise ConfigError(f'prompt message {number} has a content part {_short(part)}: wanted {{"type": ...}}')
+            raise ConfigError(f'prompt message {number} has a content part {_short(part)}: expected {{"type": ...}}')
 
 
 def _plain(value: Any) -> Any:
@@ -121,7 +121,7 @@ def _plain(value: Any) -> Any:
         return {"\0object": [*shape, _plain(value.tobytes())]}
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    raise ConfigError(f"prompt holds a {type(value).__name__} {_short(value)}: wanted text, numbers, bytes or images")
+    raise ConfigError(f"prompt holds a {type(value).__name__} {_short(value)}: expected text, numbers, bytes or images")
 
 
 def _short(value: object) -> str:

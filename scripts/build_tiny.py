@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dataflex_rl.data.progress import watched
 from dataflex_rl.data.tiny.build import build
-from dataflex_rl.data.tiny.knobs import ModelKnobs
+from dataflex_rl.data.tiny.options import ModelOptions
 from dataflex_rl.data.tiny.shipped_model import FOLDER, SUMS_FILE, ship
 
 
@@ -33,11 +33,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def pretrain_and_ship() -> None:
-    """Pre-train the model of the default knobs, replace the shipped one and print its digests."""
+    """Pre-train the model of the default options, replace the shipped one and print its digests."""
     from dataflex_rl.data.tiny.model import build_model
 
     with tempfile.TemporaryDirectory() as folder, watched("the tiny model", shown=True) as state:
-        build_model(Path(folder), ModelKnobs(), state.advance)
+        build_model(Path(folder), ModelOptions(), state.advance)
         ship(Path(folder))
     print((FOLDER / SUMS_FILE).read_text(encoding="utf-8"), end="")
 

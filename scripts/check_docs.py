@@ -29,8 +29,8 @@ def problems(text: str, root: Path = ROOT) -> list[str]:
 def missing_paths(text: str, root: Path) -> list[str]:
     """Return paths into our folders that are not there."""
     named = re.findall(r"[\w./-]+", text)
-    wanted = {path.rstrip("./") for path in named if path.startswith(TREES) and "<" not in path}
-    return [f"no such path: {path}" for path in sorted(wanted) if not (root / path).exists()]
+    expected = {path.rstrip("./") for path in named if path.startswith(TREES) and "<" not in path}
+    return [f"no such path: {path}" for path in sorted(expected) if not (root / path).exists()]
 
 
 def unknown_targets(text: str, root: Path) -> list[str]:

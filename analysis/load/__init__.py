@@ -28,7 +28,7 @@ def load(sources: Sequence[str]) -> Runs:
     Raises AnalysisError naming the source when it is none of them, is empty, or breaks its schema.
     """
     if not sources:
-        raise AnalysisError("no source given; wanted --runs FOLDER, FILE.csv or wandb:ENTITY/PROJECT")
+        raise AnalysisError("no source given; expected --runs FOLDER, FILE.csv or wandb:ENTITY/PROJECT")
     runs: list[Run] = []
     notes: list[str] = []
     for source in sources:
@@ -49,7 +49,7 @@ def _load_one(source: str) -> tuple[list[Run], list[str]]:
         return published.load(path)
     if not path.is_dir():
         raise AnalysisError(
-            f"{source}: no such file or folder; wanted a runs folder, a CSV file or wandb:ENTITY/PROJECT"
+            f"{source}: no such file or folder; expected a runs folder, a CSV file or wandb:ENTITY/PROJECT"
         )
     if records.find(path):
         return records.load(path)

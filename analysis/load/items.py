@@ -37,7 +37,7 @@ def _add(result: dict[str, dict[str, bool]], entry: Any, phase: str, at: str) ->
     if entry["phase"] != phase:
         return
     if entry["correct"] not in (True, False):
-        raise AnalysisError(f"{at}: 'correct' is {entry['correct']!r}; wanted true or false")
+        raise AnalysisError(f"{at}: 'correct' is {entry['correct']!r}; expected true or false")
     items = result.setdefault(str(entry["benchmark"]), {})
     item = str(entry["item"])
     if item in items:

@@ -17,7 +17,7 @@ WANTED = re.compile(r"dataflex/|val-core/.+/acc/mean@\d+$|timing_s/(step|gen)$|c
 
 
 def read_curves(path: Path) -> tuple[dict[str, Floats], list[str]]:
-    """Read {"step": n, "data": {...}} lines: "step" and each wanted key as an array over the T lines.
+    """Read {"step": n, "data": {...}} lines: "step" and each expected key as an array over the T lines.
 
     A key that a line lacks, or holds as null (a number that was not finite), is NaN there. A truncated last line is
     what a crash leaves: it is dropped and named in the notes. Raises AnalysisError naming file and line for any other
@@ -29,7 +29,7 @@ def read_curves(path: Path) -> tuple[dict[str, Floats], list[str]]:
     for row, (number, line) in enumerate(lines):
         step = line["step"]
         if steps and step <= steps[-1]:
-            raise AnalysisError(f"{path}: row {number}: step {step} after step {steps[-1]}; wanted growing steps")
+            raise AnalysisError(f"{path}: row {number}: step {step} after step {steps[-1]}; expected growing steps")
         steps.append(step)
         for key, value in line["data"].items():
             if key not in columns:
@@ -65,7 +65,7 @@ def _shaped(path: Path, number: int, line: Any) -> dict[str, Any]:
         step = line.get("step")
         if isinstance(step, int) and not isinstance(step, bool):
             return line
-    raise AnalysisError(f'{path}: row {number}: wanted {{"step": whole number, "data": {{...}}}}')
+    raise AnalysisError(f'{path}: row {number}: expected {{"step": whole number, "data": {{...}}}}')
 
 
 def _number(value: Any) -> float:

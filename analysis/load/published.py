@@ -62,7 +62,7 @@ def _read(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     reader = csv.reader(text.splitlines())
     header = next(reader, [])
     if not header:
-        raise AnalysisError(f"{path}: empty file; wanted a header row with {', '.join(_RUN_COLUMNS)} and benchmarks")
+        raise AnalysisError(f"{path}: empty file; expected a header row with {', '.join(_RUN_COLUMNS)} and benchmarks")
     if len(set(header)) != len(header):
         twice = sorted({c for c in header if header.count(c) > 1})
         raise AnalysisError(f"{path}: row 1: column {', '.join(map(repr, twice))} appears twice")
@@ -72,7 +72,7 @@ def _read(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
             continue
         if len(cells) != len(header):
             raise AnalysisError(
-                f"{path}: row {reader.line_num}: {len(cells)} cells, wanted {len(header)} as in the header"
+                f"{path}: row {reader.line_num}: {len(cells)} cells, expected {len(header)} as in the header"
             )
         rows.append((reader.line_num, dict(zip(header, (c.strip() for c in cells), strict=True))))
     if not rows:

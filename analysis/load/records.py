@@ -106,7 +106,7 @@ def build(
     benchmarks = evaluation.get("benchmarks")
     if not isinstance(benchmarks, dict) or not benchmarks:
         raise AnalysisError(
-            f"{where}: key 'benchmarks' is {benchmarks!r}; wanted an object with one entry per benchmark"
+            f"{where}: key 'benchmarks' is {benchmarks!r}; expected an object with one entry per benchmark"
         )
     trained, untrained = _scores(where, benchmarks, "trained"), _scores(where, benchmarks, "untrained")
     steps = evaluation.get("steps") if manifest.get("steps") is None else manifest["steps"]
@@ -137,7 +137,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise AnalysisError(f"{path}: not readable as JSON: {error}") from error
     if not isinstance(value, dict):
-        raise AnalysisError(f"{path}: a JSON {type(value).__name__}; wanted an object")
+        raise AnalysisError(f"{path}: a JSON {type(value).__name__}; expected an object")
     return value
 
 
@@ -166,7 +166,7 @@ def _scores(where: Path, benchmarks: Mapping[str, Any], phase: str) -> tuple[Sco
     scores = []
     for name, entry in benchmarks.items():
         if not isinstance(entry, dict) or not isinstance(entry.get("domain"), str):
-            raise AnalysisError(f"{where}: benchmark {name!r}: wanted an object with a 'domain'")
+            raise AnalysisError(f"{where}: benchmark {name!r}: expected an object with a 'domain'")
         cell = entry.get(phase)
         if cell is None:
             if phase == "trained":
@@ -179,20 +179,22 @@ def _scores(where: Path, benchmarks: Mapping[str, Any], phase: str) -> tuple[Sco
 def _score(where: Path, name: str, domain: str, phase: str, cell: Any) -> Score:
     at = f"{where}: benchmark {name!r}, {phase}"
     if not isinstance(cell, dict):
-        raise AnalysisError(f"{at}: {cell!r}; wanted correct, total, accuracy")
+        raise AnalysisError(f"{at}: {cell!r}; expected correct, total, accuracy")
     correct, total, accuracy = cell.get("correct"), cell.get("total"), cell.get("accuracy")
     counts = [c for c in (correct, total) if isinstance(c, int) and not isinstance(c, bool)]
     if len(counts) == 2:
         if not 0 <= counts[0] <= counts[1] or counts[1] == 0:
-            raise AnalysisError(f"{at}: {counts[0]} correct of {counts[1]}; wanted 0 <= correct <= total, total > 0")
+            raise AnalysisError(f"{at}: {counts[0]} correct of {counts[1]}; expected 0 <= correct <= total, total > 0")
         exact = counts[0] / counts[1]
         if isinstance(accuracy, (int, float)) and abs(accuracy - exact) > 1e-3:
-            raise AnalysisError(f"{at}: accuracy {accuracy!r} is not {counts[0]}/{counts[1]} (wanted a share in 0..1)")
+            raise AnalysisError(
+                f"{at}: accuracy {accuracy!r} is not {counts[0]}/{counts[1]} (expected a share in 0..1)"
+            )
         return Score(
             benchmark=name, domain=domain, accuracy=100.0 * counts[0] / counts[1], correct=counts[0], total=counts[1]
         )
     if correct is not None or total is not None or not isinstance(accuracy, (int, float)):
-        raise AnalysisError(f"{at}: correct {correct!r}, total {total!r}, accuracy {accuracy!r}; wanted whole counts")
+        raise AnalysisError(f"{at}: correct {correct!r}, total {total!r}, accuracy {accuracy!r}; expected whole counts")
     if not 0.0 <= accuracy <= 1.0:
         raise AnalysisError(f"{at}: accuracy {accuracy!r} is outside 0..1")
     return Score(benchmark=name, domain=domain, accuracy=100.0 * accuracy)
@@ -222,11 +224,11 @@ def _regime(manifest: Mapping[str, Any]) -> str | None:
 def _text(where: Path, manifest: Mapping[str, Any], key: str) -> str:
     value = manifest.get(key)
     if not isinstance(value, str) or not value:
-        raise AnalysisError(f"{where.parent / 'manifest.json'}: key {key!r} is {value!r}; wanted a name")
+        raise AnalysisError(f"{where.parent / 'manifest.json'}: key {key!r} is {value!r}; expected a name")
     return value
 
 
 def _whole(where: Path, key: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise AnalysisError(f"{where.parent / 'manifest.json'}: key {key!r} is {value!r}; wanted a whole number >= 0")
+        raise AnalysisError(f"{where.parent / 'manifest.json'}: key {key!r} is {value!r}; expected a whole number >= 0")
     return value

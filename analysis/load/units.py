@@ -30,7 +30,9 @@ def in_percent(path: Path, runs: list[Run]) -> tuple[list[Run], list[str]]:
     for run in runs:
         positive = _positive(run.trained)
         if len(positive) > 1 and max(positive) <= 1.0:
-            raise AnalysisError(f"{run.source}: no cell exceeds 1, other rows are in percent; wanted one unit per file")
+            raise AnalysisError(
+                f"{run.source}: no cell exceeds 1, other rows are in percent; expected one unit per file"
+            )
     return runs, _suspect_columns(path, runs)
 
 
@@ -55,7 +57,7 @@ def _suspect_columns(path: Path, runs: list[Run]) -> list[str]:
         if total is not None and min(positive) < 99 / total:  # one item is 100 / total percent, less 1 % for rounding
             raise AnalysisError(
                 f"{path}: column of {name!r}: {min(positive):g} percent is less than one of its {total} items; are "
-                "these fractions beside percent? wanted one unit per file"
+                "these fractions beside percent? expected one unit per file"
             )
         notes.append(f"{path.name}: {name} never exceeds 1: read as percent, as the other columns")
     return notes

@@ -57,7 +57,7 @@ def _read(path: Path, config: dict[str, Any], summary: dict[str, Any], history: 
     data = path.read_bytes()
     notes: list[str] = []
     if data[:4] != _MAGIC:
-        raise AnalysisError(f"{path}: not a W&B run file (starts with {data[:4]!r}, wanted {_MAGIC!r})")
+        raise AnalysisError(f"{path}: not a W&B run file (starts with {data[:4]!r}, expected {_MAGIC!r})")
     for chunk in log_records(data, notes):
         record = wandb_internal_pb2.Record()
         try:

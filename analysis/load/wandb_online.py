@@ -17,7 +17,7 @@ def load(project: str, api: Any = None) -> tuple[list[Run], list[str]]:
     when it cannot be reached.
     """
     if project.count("/") != 1 or not all(project.split("/")):
-        raise AnalysisError(f"source 'wandb:{project}'; wanted wandb:ENTITY/PROJECT")
+        raise AnalysisError(f"source 'wandb:{project}'; expected wandb:ENTITY/PROJECT")
     runs: list[Run] = []
     notes: list[str] = []
     for run in _listed(project, api):

@@ -82,8 +82,8 @@ def _curves(history: Iterable[Mapping[str, Any]]) -> dict[str, Floats]:
     for row in history:
         step = row.get("_step")
         if isinstance(step, int):
-            wanted = {k: v for k, v in row.items() if WANTED.match(k) and isinstance(v, (int, float))}
-            by_step.setdefault(step, {}).update(wanted)
+            expected = {k: v for k, v in row.items() if WANTED.match(k) and isinstance(v, (int, float))}
+            by_step.setdefault(step, {}).update(expected)
     steps = sorted(by_step)
     keys = sorted({k for row in by_step.values() for k in row})
     columns = {k: np.array([by_step[s].get(k, np.nan) for s in steps], dtype=np.float64) for k in keys}
@@ -99,7 +99,7 @@ def _from_summary(summary: Mapping[str, Any], source: str) -> tuple[tuple[Score,
     for (phase, name), cell in cells.items():
         if set(cell) != {"correct", "total"} or not 0 <= cell["correct"] <= cell["total"] or not cell["total"]:
             raise AnalysisError(
-                f"{source}: eval/{phase}/{name}: {cell}; wanted correct and total, 0 <= correct <= total"
+                f"{source}: eval/{phase}/{name}: {cell}; expected correct and total, 0 <= correct <= total"
             )
         percent = 100.0 * cell["correct"] / cell["total"]
         domain = _domain(name, summary, source)

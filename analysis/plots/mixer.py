@@ -55,12 +55,12 @@ def read_lines(record: RunRecord) -> list[dict[str, Any]]:
         AnalysisError: no such record, no finished step, or a run without a mixer.
     """
     if not record.path.is_dir():
-        raise AnalysisError(f"{record.path}: no such run record; wanted a folder .../<method>/seed_<k>")
+        raise AnalysisError(f"{record.path}: no such run record; expected a folder .../<method>/seed_<k>")
     lines = read_metrics(record)
     if not lines:
         raise AnalysisError(f"{record.path}: no finished step in metrics.jsonl")
     if not domains(lines):
-        raise AnalysisError(f"{record.path}: its metrics have no {TARGET}<domain>; wanted a run with a mixer")
+        raise AnalysisError(f"{record.path}: its metrics have no {TARGET}<domain>; expected a run with a mixer")
     return lines
 
 

@@ -75,7 +75,7 @@ def runs_needed(
     """
     runs, controls = design.runs_J[look - 1], design.controls_J[look - 1]
     if len(arms) != design.arms or len(set(arms) - {control}) != len(arms):
-        raise AnalysisError(f"arms {', '.join(arms)}; wanted {design.arms} different ones, none of them {control}")
+        raise AnalysisError(f"arms {', '.join(arms)}; expected {design.arms} different ones, none of them {control}")
     if len(set(seeds)) < controls:
         raise AnalysisError(f"{len(set(seeds))} seeds; look {look} wants {controls} for the control {control}")
     going = [a for a in arms if before is None or before.of(a).open]

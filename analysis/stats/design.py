@@ -48,14 +48,14 @@ class Design:
         """Check the ranges."""
         looks = zip(self.runs_J, self.controls_J, strict=False)
         if len(self.runs_J) != len(self.controls_J) or not self.runs_J:
-            raise AnalysisError(f"runs {self.runs_J} and controls {self.controls_J}; wanted one of each per look")
+            raise AnalysisError(f"runs {self.runs_J} and controls {self.controls_J}; expected one of each per look")
         if min(self.runs_J) < 3 or any(c < n for n, c in looks):
             raise AnalysisError(
-                f"runs {self.runs_J}, controls {self.controls_J}; wanted 3 runs or more, and as many controls or more"
+                f"runs {self.runs_J}, controls {self.controls_J}; expected 3 runs or more, and as many controls or more"
             )
         for name, value_J in (("runs", self.runs_J), ("controls", self.controls_J)):
             if list(value_J) != sorted(set(value_J)):
-                raise AnalysisError(f"{name} {value_J}; wanted growing numbers")
+                raise AnalysisError(f"{name} {value_J}; expected growing numbers")
         if self.family not in (EACH, HOLM, DUNNETT):
             raise unknown("family rule", self.family, (EACH, HOLM, DUNNETT))
         if self.variance not in (POOLED, LARGER):
@@ -66,9 +66,9 @@ class Design:
             ("beta", self.beta, -1e-12, 1.0),
         ):
             if not low < value < high:
-                raise AnalysisError(f"{name}={value!r}; wanted a number between {max(low, 0):g} and {high:g}")
+                raise AnalysisError(f"{name}={value!r}; expected a number between {max(low, 0):g} and {high:g}")
         if self.arms < 1:
-            raise AnalysisError(f"arms={self.arms!r}; wanted 1 or more")
+            raise AnalysisError(f"arms={self.arms!r}; expected 1 or more")
 
     @property
     def looks(self) -> int:
@@ -112,7 +112,7 @@ def design(
     if name not in _RUNS:
         raise unknown("design", name, _RUNS)
     if arms < 1:
-        raise AnalysisError(f"arms={arms!r}; wanted 1 or more")
+        raise AnalysisError(f"arms={arms!r}; expected 1 or more")
     fixed = name == "fixed"
     if runs is not None and not fixed:
         raise AnalysisError(f"runs={runs!r} with design {name!r}; only the fixed design takes a number of runs")

@@ -49,7 +49,7 @@ def paired(delta_S: Floats, rng: np.random.Generator, *, level: float = 0.95, co
     sd = float(delta_S.std(ddof=1)) if n > 1 else math.nan
     if n < SMALLEST_N:
         pairs = ("no pair", "one pair: no sd", "two pairs")[n]
-        return _untestable(n, mean, sd, f"{pairs}; wanted {SMALLEST_N} or more for an interval or a test")
+        return _untestable(n, mean, sd, f"{pairs}; expected {SMALLEST_N} or more for an interval or a test")
     if constant or np.ptp(rounded_S) == 0:
         return _untestable(n, mean, 0.0, "not testable: the differences have zero variance")
     t_test = stats.ttest_1samp(delta_S, 0.0)

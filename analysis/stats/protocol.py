@@ -49,7 +49,7 @@ def read(stored: Mapping[str, Any]) -> Protocol:
             seeds=tuple(fields["seeds"]),
         )
     except (KeyError, TypeError) as error:
-        raise AnalysisError(f"protocol: {error}; wanted design, bounds, arms, control, score and seeds") from error
+        raise AnalysisError(f"protocol: {error}; expected design, bounds, arms, control, score and seeds") from error
 
 
 def changes(before: Protocol, now: Protocol) -> list[str]:
@@ -74,7 +74,7 @@ def look_from_json(stored: Mapping[str, Any]) -> Look:
         decisions = [Decision(**_numbers(d)) for d in stored["decisions"]]
         return Look(look=stored["look"], decisions=tuple(decisions), refused=stored["refused"])
     except (KeyError, TypeError) as error:
-        raise AnalysisError(f"look: {error}; wanted look, decisions and refused") from error
+        raise AnalysisError(f"look: {error}; expected look, decisions and refused") from error
 
 
 def _numbers(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -63,11 +63,11 @@ TABLES: dict[str, Callable[[Study], Table]] = {
 
 def build(study: Study, names: str) -> list[Table]:
     """Build tables by name: one, several separated by commas, or "all". Raises AnalysisError for an unknown name."""
-    wanted = list(TABLES) if names == "all" else [n.strip() for n in names.split(",")]
-    for name in wanted:
+    expected = list(TABLES) if names == "all" else [n.strip() for n in names.split(",")]
+    for name in expected:
         if name not in TABLES:
             raise unknown("table", name, [*TABLES, "all"])
-    return [TABLES[name](study) for name in wanted]
+    return [TABLES[name](study) for name in expected]
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -94,7 +94,7 @@ def check_python() -> Check:
     if (3, 11) <= sys.version_info[:2] < (3, 13):
         return Check(name="python", status="ok", detail=f"{found} ({sys.executable})")
     return Check(
-        name="python", status="fail", detail=f"{found}, wanted >=3.11,<3.13", todo="make a venv of Python 3.11"
+        name="python", status="fail", detail=f"{found}, expected >=3.11,<3.13", todo="make a venv of Python 3.11"
     )
 
 
@@ -112,16 +112,16 @@ def check_packages() -> Iterator[Check]:
         yield check_package(package, ranges[package.lower()])
 
 
-def check_package(name: str, wanted: Requirement) -> Check:
+def check_package(name: str, expected: Requirement) -> Check:
     """Check that a package is installed in the range this package asks for."""
-    todo = f"pip install '{wanted.name}{wanted.specifier}'"
+    todo = f"pip install '{expected.name}{expected.specifier}'"
     try:
         found = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Check(name=name, status="fail", detail="not installed", todo=todo)
-    if wanted.specifier.contains(found, prereleases=True):
+    if expected.specifier.contains(found, prereleases=True):
         return Check(name=name, status="ok", detail=found)
-    return Check(name=name, status="fail", detail=f"{found}, wanted {wanted.specifier}", todo=todo)
+    return Check(name=name, status="fail", detail=f"{found}, expected {expected.specifier}", todo=todo)
 
 
 def check_disk(runs_dir: str) -> Iterator[Check]:
@@ -158,11 +158,11 @@ def check_memory() -> Check:
     return _amount("memory", available / _GIB, _MEMORY_NEEDED, _MEMORY_WANTED, "available", "end other programs")
 
 
-def _amount(name: str, found: float, needed: float, wanted: float, what: str, todo: str) -> Check:
-    """Grade an amount in GiB: fail below `needed`, warn below `wanted`."""
-    status = "ok" if found >= wanted else "warn" if found >= needed else "fail"
+def _amount(name: str, found: float, needed: float, expected: float, what: str, todo: str) -> Check:
+    """Grade an amount in GiB: fail below `needed`, warn below `expected`."""
+    status = "ok" if found >= expected else "warn" if found >= needed else "fail"
     detail = f"{found:.1f} GiB {what}"
-    return Check(name=name, status=status, detail=detail, todo="" if status == "ok" else f"{todo} ({wanted:g} GiB)")
+    return Check(name=name, status=status, detail=detail, todo="" if status == "ok" else f"{todo} ({expected:g} GiB)")
 
 
 def check_accelerators(answer: dict[str, Any]) -> Check:

@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def settings() -> list[dict[str, Any]]:
-    """Return every setting as a plain dict (key, default, wanted, help)."""
+    """Return every setting as a plain dict (key, default, expected, help)."""
     from dataflex_rl.config.reference import component_settings, launcher_settings, run_settings
 
     return [dataclasses.asdict(row) for row in (*run_settings(), *component_settings(), *launcher_settings())]
@@ -44,10 +44,10 @@ def settings() -> list[dict[str, Any]]:
 
 def _settings_table(rows: Sequence[dict[str, Any]]) -> Table:
     table = Table(title="Settings", header_style="bold", show_lines=True)
-    for name in ("key", "default", "wanted", "help"):
+    for name in ("key", "default", "expected", "help"):
         table.add_column(name, overflow="fold", ratio=2 if name == "help" else 1)
     for row in rows:
-        table.add_row(*(row[name] for name in ("key", "default", "wanted", "help")))
+        table.add_row(*(row[name] for name in ("key", "default", "expected", "help")))
     return table
 
 

@@ -1,4 +1,4 @@
-"""Types and ranges of knobs: a value from a configuration file against the annotation of the field it is for."""
+"""Types and ranges of options: a value from a configuration file against the annotation of the field it is for."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ def words(annotation: Any) -> str:
     return "a list" if isinstance(base, type) and issubclass(base, Sequence) else str(annotation)
 
 
-def within(where: str, value: float, wanted: str, ok: bool) -> None:
+def within(where: str, value: float, expected: str, ok: bool) -> None:
     """Raise the one-line range error unless `ok`."""
     if not ok:
-        raise _wrong(where, value, wanted)
+        raise _wrong(where, value, expected)
 
 
 def _scalar(where: str, value: Any, annotation: Any) -> Any:
@@ -105,5 +105,5 @@ def _sequence(where: str, value: Any, base: type, args: tuple[Any, ...]) -> Any:
     return tuple(items) if base is tuple else items
 
 
-def _wrong(where: str, value: Any, wanted: str) -> ConfigError:
-    return ConfigError(f"{where} must be {wanted}, got {value!r}")
+def _wrong(where: str, value: Any, expected: str) -> ConfigError:
+    return ConfigError(f"{where} must be {expected}, got {value!r}")

@@ -1,6 +1,6 @@
 """Components by name: scorers, actuators, mixers and prompt selectors, ours and third parties'.
 
-A component is a dataclass: its fields are its knobs, its defaults the vetted setting, its `__post_init__` the range
+A component is a dataclass: its fields are its options, its defaults the vetted setting, its `__post_init__` the range
 check. It registers itself with a decorator and is built from configuration by `build`, which refuses an unknown name or
 parameter with the list of what exists. Other packages add components through the entry-point group
 `dataflex_rl.components`; each entry is a module or object whose import registers them.
@@ -67,7 +67,7 @@ class Spec:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Knobs with their defaults; a knob without one has the value `dataclasses.MISSING`."""
+        """LaunchOptions with their defaults; a knob without one has the value `dataclasses.MISSING`."""
         return {field.name: _default(field) for field in dataclasses.fields(self.cls) if field.init}
 
 

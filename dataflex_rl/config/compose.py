@@ -20,7 +20,7 @@ from omegaconf.errors import OmegaConfBaseException
 from dataflex_rl.config.local_model import with_local_model
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.config.quoting import readable
-from dataflex_rl.config.schema import check_shape
+from dataflex_rl.config.schema import check_types
 from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.quiet import mute_missing_engines
 
@@ -55,7 +55,7 @@ def _composed(arguments: Sequence[str]) -> DictConfig | None:
         return _by_command_line(arguments)
     with initialize_config_dir(str(shipped("conf")), version_base="1.3"):  # composes once, the command line twice
         config: DictConfig = compose("run", overrides=list(arguments), return_hydra_config=True)
-    check_shape(config, config.hydra.runtime.choices)
+    check_types(config, config.hydra.runtime.choices)
     with read_write(config), open_dict(config):
         del config["hydra"]
     return config
@@ -67,7 +67,7 @@ def _by_command_line(arguments: Sequence[str]) -> DictConfig | None:
 
     def job(config: DictConfig) -> None:
         try:
-            check_shape(config, HydraConfig.get().runtime.choices)
+            check_types(config, HydraConfig.get().runtime.choices)
             result.append(config)
         except (ConfigError, OmegaConfBaseException) as error:
             result.append(error)  # raised below: Hydra would announce it in its own words first
@@ -150,7 +150,7 @@ def _check_choices(arguments: Sequence[str]) -> None:
     """Refuse a word that sets nothing, and a group set to what is no name: Hydra ends in a traceback there."""
     bare = [argument for argument in arguments if "=" not in argument and not argument.startswith("~")]
     if bare and not any(argument.startswith("-") for argument in arguments):  # a flag may take the next word
-        raise ConfigError(f"{bare[0]!r}: wanted KEY=VALUE, as method=difffilter")
+        raise ConfigError(f"{bare[0]!r}: expected KEY=VALUE, as method=difffilter")
     settings = [argument for argument in arguments if "=" in argument and not argument.startswith("-")]
     for override in OverridesParser.create().parse_overrides(settings):
         group = str(override.key_or_group)
@@ -159,7 +159,7 @@ def _check_choices(arguments: Sequence[str]) -> None:
         names_one = str | dict if group in groups() else str | list | dict
         if not isinstance(override.value(), names_one) and any((root / group).is_dir() for root in _roots()):
             known = ", ".join(choices(group)) or "(none)"
-            raise ConfigError(f"{group}={override.value()!r}: wanted a name of this group; known: {known}")
+            raise ConfigError(f"{group}={override.value()!r}: expected a name of this group; known: {known}")
 
 
 def _unknown_choice(error: HydraException) -> str | None:

@@ -35,7 +35,7 @@ def with_local_model(arguments: Sequence[str]) -> list[str]:
         named = not re.search(r"[/~]|^\.", value)
         result += [argument] if named else _spelled_out(Path(value).expanduser())
     if f"{_GROUP}local" in arguments and not any(argument.startswith(f"{_PATH}=") for argument in arguments):
-        raise ConfigError(f"{_GROUP}local stands for a folder; wanted {_GROUP}path/to/folder")
+        raise ConfigError(f"{_GROUP}local stands for a folder; expected {_GROUP}path/to/folder")
     return result
 
 

@@ -53,5 +53,5 @@ def check_name(kind: str, name: object) -> str:
     """
     text = str(name)
     if not text or text.startswith(".") or any(not (c.isalnum() or c in "._+-") for c in text):
-        raise ConfigError(f"{kind}={name!r}: wanted letters, digits and . _ + - (it names a folder of the record)")
+        raise ConfigError(f"{kind}={name!r}: expected letters, digits and . _ + - (it names a folder of the record)")
     return text

@@ -30,11 +30,11 @@ _FOLDER: dict[Role, str] = {"scorer": "scorer", "actuator": "actuator", "mixer":
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One setting: default as YAML, what is wanted of it, and what it does."""
+    """One setting: default as YAML, what is expected of it, and what it does."""
 
     key: str
     default: str
-    wanted: str
+    expected: str
     help: str
 
 
@@ -100,7 +100,7 @@ def component_settings() -> list[Row]:
             default = "(required)" if value is dataclasses.MISSING else as_yaml(value)
             shown = comments.get(f"params.{name}", "")
             kind = words(hints[name])
-            rows.append(Row(key=f"{folder}={part['name']} {name}", default=default, wanted=kind, help=shown))
+            rows.append(Row(key=f"{folder}={part['name']} {name}", default=default, expected=kind, help=shown))
     return rows
 
 
@@ -126,16 +126,16 @@ def page() -> str:
 
 def _row(key: str, default: str, comment: str) -> Row:
     setting = SETTINGS.get(key)
-    wanted = kind_of(key, yaml.safe_load(default)) if setting is None else setting.wanted
-    if setting is not None and setting.null and "null" not in wanted:
-        wanted += ", or null"
-    return Row(key=key, default=default, wanted=wanted, help=comment or (setting.help if setting else ""))
+    expected = kind_of(key, yaml.safe_load(default)) if setting is None else setting.expected
+    if setting is not None and setting.null and "null" not in expected:
+        expected += ", or null"
+    return Row(key=key, default=default, expected=expected, help=comment or (setting.help if setting else ""))
 
 
 def _table(rows: list[Row]) -> str:
-    lines = ["| setting | default | wanted | what it does |", "|---|---|---|---|"]
+    lines = ["| setting | default | expected | what it does |", "|---|---|---|---|"]
     for row in rows:
-        cells = [f"`{row.key}`", f"`{row.default}`", row.wanted, row.help]
+        cells = [f"`{row.key}`", f"`{row.default}`", row.expected, row.help]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -115,7 +115,7 @@ def _read(files: Sequence[str | Path], columns: Sequence[str]) -> Any:
     tables = []
     for file in map(Path, files):
         if file.suffix in {".json", ".jsonl"}:
-            raise ConfigError(f"{TRAIN}={file}: a regime is drawn from parquet files; wanted one")
+            raise ConfigError(f"{TRAIN}={file}: a regime is drawn from parquet files; expected one")
         try:
             tables.append(pq.read_table(file))
         except (OSError, pa.ArrowException) as error:
@@ -127,7 +127,7 @@ def _read(files: Sequence[str | Path], columns: Sequence[str]) -> Any:
     except pa.ArrowException as error:
         names = ", ".join(map(str, files))
         raise ConfigError(
-            f"{TRAIN}: {names}: columns of different types ({str(error).splitlines()[0]}); wanted the same in all"
+            f"{TRAIN}: {names}: columns of different types ({str(error).splitlines()[0]}); expected the same in all"
         ) from None
 
 

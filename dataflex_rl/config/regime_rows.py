@@ -60,9 +60,9 @@ def mislabelled(
     for model, source in zip(models, sources, strict=True):
         truth = _truth(model)
         if truth is None or (source in SOURCES and not isinstance(truth, str)):
-            wanted = "a text" if source in SOURCES else "an answer"
+            expected = "a text" if source in SOURCES else "an answer"
             raise ConfigError(
-                f"regime.label_noise: a row of data source {source!r} has the ground_truth {truth!r}; wanted {wanted}"
+                f"regime.label_noise: a row of data source {source!r} has ground_truth {truth!r}; expected {expected}"
             )
         answers[source][_text(truth)] = truth
     ordered = {source: [found[key] for key in sorted(found)] for source, found in answers.items()}

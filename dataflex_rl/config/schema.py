@@ -36,7 +36,7 @@ _OURS = ("run", "host", "model", "task", "benchmark")  # the files of `conf/` wh
 _VERL = ("actor_rollout_ref", "algorithm", "critic", "data", "ray_kwargs", "reward", "trainer", "transfer_queue")
 
 
-def check_shape(config: DictConfig, choices: Mapping[str, str]) -> None:
+def check_types(config: DictConfig, choices: Mapping[str, str]) -> None:
     """Check every setting that `conf/run.yaml` and the chosen {group: name} files give a value.
 
     Where they say null, anything goes; null in place of a number or a text is refused unless the setting is verl's.
@@ -62,7 +62,7 @@ def _check(where: str, shipped_value: Any, given: Any, *, needed: bool = False) 
         return
     if not isinstance(given, dict):
         keys = f": {', '.join(shipped_value)}" if shipped_value else ""
-        raise ConfigError(f"{where}={given!r}: wanted a block of settings{keys}")
+        raise ConfigError(f"{where}={given!r}: expected a block of settings{keys}")
     for key, value in shipped_value.items():
         place = f"{where}.{key}" if where else str(key)
         if key in given:
@@ -72,12 +72,12 @@ def _check(where: str, shipped_value: Any, given: Any, *, needed: bool = False) 
 
 
 def _check_value(where: str, shipped_value: Any, given: Any, needed: bool) -> None:
-    wanted, fits = _kind(where, shipped_value)
+    expected, fits = _kind(where, shipped_value)
     may_be_null = not needed and where.split(".")[0] in _VERL and not isinstance(shipped_value, bool)
     if given is None and may_be_null:
         return
     if not isinstance(given, fits) or (isinstance(given, bool) and fits is not bool):
-        raise ConfigError(f"{where}={given!r}: wanted {wanted}")
+        raise ConfigError(f"{where}={given!r}: expected {expected}")
 
 
 def _kind(where: str, value: Any) -> tuple[str, Any]:

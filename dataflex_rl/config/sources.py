@@ -118,13 +118,13 @@ def check_batches(config: DictConfig) -> list[str]:
     warned: list[str] = []
     import pyarrow.parquet as pq
 
-    wanted = (str(config.data.reward_fn_key), "reward_model")
+    expected = (str(config.data.reward_fn_key), "reward_model")
     for key in FILES:
         paths = _named_files(config, key)
         schemas = [pq.ParquetFile(path) for path in paths]
         for file, path in zip(schemas, paths, strict=True):
             names = file.schema_arrow.names
-            if missing := ", ".join(repr(name) for name in wanted if name not in names):
+            if missing := ", ".join(repr(name) for name in expected if name not in names):
                 has = ", ".join(names)
                 raise ConfigError(f"{key}={path}: no column {missing}, which the verifier reads; it has: {has}")
         warned += _some_lack(
@@ -152,7 +152,7 @@ def _named_files(config: DictConfig, key: str) -> list[Path]:
     value = OmegaConf.select(config, key)
     names = [value] if isinstance(value, str) else list(value) if isinstance(value, ListConfig) else []
     if not names or not all(isinstance(name, str) and name for name in names):
-        raise ConfigError(f"{key}={value}: wanted a .parquet file or a list of them")
+        raise ConfigError(f"{key}={value}: expected a .parquet file or a list of them")
     return [Path(name).expanduser() for name in names if not is_named(name)]
 
 
@@ -163,7 +163,7 @@ def _check_file(key: str, path: Path, column: str) -> None:
     if not is_there(path):
         raise ConfigError(f"{key}={path}: no such file")
     if path.suffix != ".parquet":
-        raise ConfigError(f"{key}={path}: wanted a .parquet file in verl's schema")
+        raise ConfigError(f"{key}={path}: expected a .parquet file in verl's schema")
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
@@ -193,4 +193,4 @@ def check_model(config: DictConfig) -> None:
     if not path.is_dir():
         raise ConfigError(f"{MODEL}={value}: no such folder")
     if not is_there(path / "config.json"):
-        raise ConfigError(f"{MODEL}={value}: the folder has no config.json; wanted a Hugging Face causal LM")
+        raise ConfigError(f"{MODEL}={value}: the folder has no config.json; expected a Hugging Face causal LM")

@@ -24,9 +24,9 @@ def default_root() -> Path:
     return Path(platformdirs.user_cache_dir("dataflex_rl"))
 
 
-def entry_path(root: Path, kind: str, knobs: Mapping[str, Any]) -> Path:
-    """Return where an entry lives: `<root>/<kind>-<first 16 hex digits of the SHA-256 of its knobs>`."""
-    text = json.dumps({"kind": kind, **knobs}, sort_keys=True)
+def entry_path(root: Path, kind: str, options: Mapping[str, Any]) -> Path:
+    """Return where an entry lives: `<root>/<kind>-<first 16 hex digits of the SHA-256 of its options>`."""
+    text = json.dumps({"kind": kind, **options}, sort_keys=True)
     return root / f"{kind}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 

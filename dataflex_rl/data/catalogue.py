@@ -106,16 +106,16 @@ def _generator_versions() -> dict[str, object]:
 
 
 def _text3_facts() -> dict[str, object]:
-    from dataflex_rl.data.tasks.text3 import Text3Knobs
+    from dataflex_rl.data.tasks.text3 import Text3Options
 
-    return {**dataclasses.asdict(Text3Knobs()), **_generator_versions()}
+    return {**dataclasses.asdict(Text3Options()), **_generator_versions()}
 
 
 def _make_text3(folder: Path) -> None:
     from dataflex_rl.data.benchmarks import text12
     from dataflex_rl.data.tasks import text3
 
-    text3.write(folder, text3.Text3Knobs(), text12.items())
+    text3.write(folder, text3.Text3Options(), text12.items())
 
 
 def _make_text12(folder: Path) -> None:

@@ -53,7 +53,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class State:
-    """A step under way. `quota_D`: groups wanted per domain; `groups`: what is finished; `rounds`: draws made;
+    """A step under way. `quota_D`: groups expected per domain; `groups`: what is finished; `rounds`: draws made;
     `plain_tokens`: a batch at the mean length of the first draw; `exhausted`: there are no more prompts.
     """
 
@@ -116,7 +116,7 @@ def wanted_D(options: Backfill, state: State) -> tuple[int, ...]:
 
 
 def add(state: State, groups: Sequence[Group], *, exhausted: bool = False) -> State:
-    """Take in a round's finished groups. `exhausted`: the feed had fewer prompts than were wanted."""
+    """Take in a round's finished groups. `exhausted`: the feed had fewer prompts than were expected."""
     known = {group.uid for group in state.groups}
     if twice := [group.uid for group in groups if group.uid in known]:
         raise ConfigError(f"backfill: group {twice[0]!r} is finished twice in a step")

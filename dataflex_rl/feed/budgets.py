@@ -55,13 +55,13 @@ def two_phase(solved_P: IntArray, *, n_init: int, n_continue: int) -> IntArray:
             screened.
     """
     if n_init < 2:
-        raise ConfigError(f"two_phase: n_init={n_init}; wanted at least 2 responses, one alone is never mixed")
+        raise ConfigError(f"two_phase: n_init={n_init}; expected at least 2 responses, one alone is never mixed")
     if n_continue < 1:
-        raise ConfigError(f"two_phase: n_continue={n_continue}; wanted at least 1 response")
+        raise ConfigError(f"two_phase: n_continue={n_continue}; expected at least 1 response")
     solved_P = np.asarray(solved_P, dtype=np.int64)
     if ((solved_P < 0) | (solved_P > n_init)).any():
         raise ConfigError(
-            f"two_phase: wanted 0 to n_init={n_init} solved responses of each prompt, got {solved_P.tolist()}"
+            f"two_phase: expected 0 to n_init={n_init} solved responses of each prompt, got {solved_P.tolist()}"
         )
     return np.where((solved_P > 0) & (solved_P < n_init), n_continue, 0)
 
@@ -88,12 +88,12 @@ def _by_programming(rate_P: FloatArray, total: int, n_max: int) -> IntArray:
 
 def _check(rate_P: FloatArray, total: int, n_min: int, n_max: int) -> None:
     if not len(rate_P) or not ((rate_P >= 0) & (rate_P <= 1)).all():
-        raise ConfigError(f"knapsack: wanted solve rates between 0 and 1, one per prompt, got {rate_P.tolist()}")
+        raise ConfigError(f"knapsack: expected solve rates between 0 and 1, one per prompt, got {rate_P.tolist()}")
     if not 0 <= n_min <= n_max:
-        raise ConfigError(f"knapsack: n_min={n_min}; wanted at least 0 and at most n_max={n_max} responses")
+        raise ConfigError(f"knapsack: n_min={n_min}; expected at least 0 and at most n_max={n_max} responses")
     low, high = n_min * len(rate_P), n_max * len(rate_P)
     if not low <= total <= high:
         raise ConfigError(
-            f"knapsack: a budget of {total} responses for {len(rate_P)} prompts; wanted {low} to {high} "
+            f"knapsack: a budget of {total} responses for {len(rate_P)} prompts; expected {low} to {high} "
             f"(n_min={n_min}, n_max={n_max} each)"
         )

@@ -18,7 +18,7 @@ def chosen(
 
     Args:
         available_D: finished groups per domain, in the order in which they are to be used.
-        ask_D: groups wanted per domain, of sum `total`.
+        ask_D: groups expected per domain, of sum `total`.
         share_D: target shares, which decide who fills a gap.
         total: groups to return; fewer are available only where fewer exist.
     """

@@ -22,7 +22,7 @@ class DomainMixer:
     before the first.
 
     Raises:
-        ConfigError: the mixer's knobs do not fit the domains or the window.
+        ConfigError: the mixer's options do not fit the domains or the window.
     """
 
     def __init__(self, config: MixerConfig, domains: Sequence[str]) -> None:
@@ -89,9 +89,9 @@ class DomainMixer:
         """Hold a component to its contract: length, no NaN; shares at least 0 and of sum 1."""
         name = f"mixer {self.config.name!r} gave {what}"
         if out_D.shape != (len(self.domains),):
-            raise ConfigError(f"{name} of shape {tuple(out_D.shape)}, wanted ({len(self.domains)},)")
+            raise ConfigError(f"{name} of shape {tuple(out_D.shape)}, expected ({len(self.domains)},)")
         if not bool(torch.isfinite(out_D).all()):
             raise ConfigError(f"{name} with a NaN or Inf: {out_D.tolist()}")
         if what == "shares" and (float(out_D.min()) < 0 or abs(float(out_D.sum()) - 1) > _SLACK):
-            raise ConfigError(f"{name} {out_D.tolist()}, wanted shares of at least 0 and of sum 1")
+            raise ConfigError(f"{name} {out_D.tolist()}, expected shares of at least 0 and of sum 1")
         return out_D.double()

@@ -39,7 +39,7 @@ def resolve_domains(setting: Any, found: Iterable[str]) -> DomainMap:
             if old not in known:
                 raise ConfigError(f"dataflex.mixer.domains: unknown domain {old!r}; the data has {', '.join(known)}")
             if old in index_of:
-                raise ConfigError(f"dataflex.mixer.domains: {old!r} stands twice; wanted each domain in one place")
+                raise ConfigError(f"dataflex.mixer.domains: {old!r} stands twice; expected each domain in one place")
             index_of[old] = index
         if not olds:
             raise ConfigError(f"dataflex.mixer.domains: the group {new!r} is empty; the data has {', '.join(known)}")
@@ -56,20 +56,20 @@ def check_several(mixer: str, domains: Sequence[str]) -> None:
 
 
 def _groups(setting: Any, known: list[str]) -> dict[str, list[str]]:
-    wanted = "null, a list of domain names, or a mapping {new name: [domain names]}"
+    expected = "null, a list of domain names, or a mapping {new name: [domain names]}"
     if setting is None:
         return {name: [name] for name in known}
     if isinstance(setting, Mapping):
-        return {str(new): _names(f"dataflex.mixer.domains.{new}", olds, wanted) for new, olds in setting.items()}
-    names = _names("dataflex.mixer.domains", setting, wanted)
+        return {str(new): _names(f"dataflex.mixer.domains.{new}", olds, expected) for new, olds in setting.items()}
+    names = _names("dataflex.mixer.domains", setting, expected)
     if twice := [name for name in names if names.count(name) > 1]:
-        raise ConfigError(f"dataflex.mixer.domains: {twice[0]!r} stands twice; wanted each domain in one place")
+        raise ConfigError(f"dataflex.mixer.domains: {twice[0]!r} stands twice; expected each domain in one place")
     if not names:
-        raise ConfigError(f"dataflex.mixer.domains is empty; wanted {wanted}")
+        raise ConfigError(f"dataflex.mixer.domains is empty; expected {expected}")
     return {name: [name] for name in names}
 
 
-def _names(where: str, value: Any, wanted: str) -> list[str]:
+def _names(where: str, value: Any, expected: str) -> list[str]:
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(name, str) for name in value):
-        raise ConfigError(f"{where} must be {wanted}, got {value!r}")
+        raise ConfigError(f"{where} must be {expected}, got {value!r}")
     return list(value)

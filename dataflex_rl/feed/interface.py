@@ -75,7 +75,7 @@ class Outcomes:
             if (found := len(getattr(self, name))) != size:
                 raise ConfigError(f"outcomes of step {self.step}: {name} has {found} entries for {size} groups")
         if size and ((self.solved_G < 0) | (self.solved_G > self.tries_G)).any():
-            raise ConfigError(f"outcomes of step {self.step}: wanted 0 <= solved <= tries in every group")
+            raise ConfigError(f"outcomes of step {self.step}: expected 0 <= solved <= tries in every group")
         if not np.isfinite(self.reward_G[self.tries_G > 0]).all():
             raise ConfigError(f"outcomes of step {self.step}: the mean reward of a group is a NaN or Inf")
 

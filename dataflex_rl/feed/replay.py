@@ -83,7 +83,7 @@ def _values(where: str, signals: Mapping[str, Any], statistic: str) -> list[floa
     columns = {key: _numbers(where, key, column) for key, column in signals.items()}
     if len({len(column) for column in columns.values()}) > 1:
         sizes = ", ".join(f"{key}: {len(column)}" for key, column in columns.items())
-        raise ConfigError(f"{where}: wanted one value per response in every signal, got {sizes}")
+        raise ConfigError(f"{where}: expected one value per response in every signal, got {sizes}")
     return [abs(value) for value in columns[statistic]] if statistic == "advantage" else columns[statistic]
 
 

@@ -125,7 +125,7 @@ def _outcomes(number: int, step: Mapping[str, Any], row_of: Mapping[str, int], p
             raise ConfigError(f"{where} must be a list of rewards, got {values!r}")
         given = list(values)
         if bad := [value for value in given if not _is_number(value)]:
-            raise ConfigError(f"{where}: wanted finite rewards, got {bad[0]!r}")
+            raise ConfigError(f"{where}: expected finite rewards, got {bad[0]!r}")
         rows += [row_of[name]] * len(given)
         rewards += [float(value) for value in given]
     return grouped(number, np.array(rows, np.int64), rewards, success_threshold=parsed.success_threshold)

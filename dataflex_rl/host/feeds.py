@@ -30,7 +30,7 @@ class LoaderFeed:
     """verl's own dataloader: its shuffled order, and its state in verl's part of a checkpoint.
 
     Args:
-        fetch: prompts wanted (None: a batch) -> verl's next batch.
+        fetch: prompts expected (None: a batch) -> verl's next batch.
     """
 
     part = None  # of our state in a checkpoint
@@ -85,7 +85,7 @@ class RowFeed:
         if drawn.short:
             raise ConfigError(
                 f"{self._config.acts} found {len(drawn.rows)} prompts where {len(drawn.rows) + drawn.short} are "
-                "wanted: all others of the training data are being generated; use more data or a smaller batch"
+                "expected: all others of the training data are being generated; use more data or a smaller batch"
             )
         self._drawn: Drawn = drawn
         return collated(self._dataset, drawn.rows)

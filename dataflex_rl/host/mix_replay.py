@@ -13,7 +13,7 @@ class MixReplayBuffer(OrderedReplayBuffer):
     """The ordered buffer; groups beyond the batch are counted and dropped, after everything in flight has finished.
 
     It is verl's `trainer.v1.sampler.custom_sampler`, with the settings of `OrderedReplayBuffer` in `sampler_kwargs`.
-    The trainer sets `choose`: (uids of complete groups, uids of groups of which a response failed, groups wanted) ->
+    The trainer sets `choose`: (uids of complete groups, uids of groups of which a response failed, groups expected) ->
     uids that the batch consumes. Until it does, and for validation, nothing differs from the ordered buffer.
     `surplus_prompts` and `surplus_tokens` [response tokens] are what the last batch dropped.
     """

@@ -17,9 +17,9 @@ def register_platform() -> None:
     registry = platform_manager.PlatformRegistry
     if registry.get("cpu") is None:
         registry.register(platform="cpu")(PlatformCPU)
-    wanted = os.environ.get("VERL_PLATFORM", "").strip().lower()
+    expected = os.environ.get("VERL_PLATFORM", "").strip().lower()
     current = platform_manager._current_platform
-    if current is not None and wanted in ("", "cpu") and not current.is_platform_available(use_smi_check=True):
+    if current is not None and expected in ("", "cpu") and not current.is_platform_available(use_smi_check=True):
         platform_manager.set_platform(PlatformCPU())
 
 

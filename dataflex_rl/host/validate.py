@@ -94,7 +94,7 @@ def _check_estimator(facts: HostFacts) -> None:
     if facts.makes_groups and facts.rollout_n < 2:
         raise ConfigError(
             f"algorithm.adv_estimator={facts.adv_estimator} compares the responses of one prompt, but "
-            f"actor_rollout_ref.rollout.n={facts.rollout_n}; wanted at least 2"
+            f"actor_rollout_ref.rollout.n={facts.rollout_n}; expected at least 2"
         )
 
 

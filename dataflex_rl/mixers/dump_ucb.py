@@ -12,7 +12,7 @@ from torch import Tensor
 from dataflex_rl.components.options import within
 from dataflex_rl.components.registry import register_mixer
 from dataflex_rl.mixers.interface import Mixer
-from dataflex_rl.mixers.shares import check_floor, check_knobs, floored_D, softmax_D
+from dataflex_rl.mixers.shares import check_floor, check_options, floored_D, softmax_D
 from dataflex_rl.mixers.statistics import DomainStats
 
 
@@ -38,7 +38,7 @@ class DumpUCB(Mixer):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_knobs("dump_ucb", self.temperature, self.floor)
+        check_options("dump_ucb", self.temperature, self.floor)
         within("mixer 'dump_ucb': c", self.c, "a finite number of at least 0", 0 <= self.c < math.inf)
 
     def check(self, domains: Sequence[str], window: int) -> None:

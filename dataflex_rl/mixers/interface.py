@@ -1,4 +1,4 @@
-"""What a mixer is: a dataclass of knobs with two pure functions, statistics -> value and value -> share."""
+"""What a mixer is: a dataclass of options with two pure functions, statistics -> value and value -> share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Mixer:
     statistic: ClassVar[str] = "reward"
 
     def check(self, domains: Sequence[str], window: int) -> None:
-        """Raise ConfigError where the knobs do not fit the domains or the window [steps]."""
+        """Raise ConfigError where the options do not fit the domains or the window [steps]."""
         assert domains
         assert window >= 1
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from dataflex_rl.components.registry import register_mixer
 from dataflex_rl.mixers.interface import Mixer
-from dataflex_rl.mixers.shares import check_floor, check_knobs, floored_D, softmax_D
+from dataflex_rl.mixers.shares import check_floor, check_options, floored_D, softmax_D
 from dataflex_rl.mixers.statistics import DomainStats
 
 
@@ -29,7 +29,7 @@ class RewardGap(Mixer):
 
     def __post_init__(self) -> None:
         """Check the ranges; an infinite temperature means equal shares."""
-        check_knobs("reward_gap", self.temperature, self.floor)
+        check_options("reward_gap", self.temperature, self.floor)
 
     def check(self, domains: Sequence[str], window: int) -> None:
         """Refuse D x floor >= 1."""

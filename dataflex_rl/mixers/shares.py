@@ -36,7 +36,7 @@ def floored_D(share_D: Tensor, floor: float) -> Tensor:
     return out_D
 
 
-def check_knobs(mixer: str, temperature: float, floor: float) -> None:
+def check_options(mixer: str, temperature: float, floor: float) -> None:
     """Refuse a temperature that is not above 0 and a floor outside 0 <= floor < 1."""
     within(f"mixer {mixer!r}: temperature", temperature, "above 0", temperature > 0)
     within(f"mixer {mixer!r}: floor", floor, "at least 0 and below 1", 0 <= floor < 1)
@@ -47,5 +47,5 @@ def check_floor(mixer: str, floor: float, domains: Sequence[str]) -> None:
     if len(domains) * floor >= 1:
         raise ConfigError(
             f"mixer {mixer!r}: floor {floor:g} for {len(domains)} domains ({', '.join(domains)}) takes "
-            f"{len(domains) * floor:g} of the prompts; wanted floor below 1/{len(domains)}"
+            f"{len(domains) * floor:g} of the prompts; expected floor below 1/{len(domains)}"
         )

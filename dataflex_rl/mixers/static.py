@@ -43,11 +43,11 @@ class Static(Mixer):
             )
         for name, share in given.items():
             if not 0 <= share <= 1:
-                raise ConfigError(f"mixer 'static': the share of {name!r} is {share:g}, wanted 0 to 1")
+                raise ConfigError(f"mixer 'static': the share of {name!r} is {share:g}, expected 0 to 1")
         total = sum(given.values())
         if abs(total - 1) > _SLACK:
             shown = ", ".join(f"{name}: {share:g}" for name, share in given.items())
-            raise ConfigError(f"mixer 'static': proportions ({shown}) sum to {total:g}, wanted 1")
+            raise ConfigError(f"mixer 'static': proportions ({shown}) sum to {total:g}, expected 1")
 
     def start_D(self, domains: Sequence[str]) -> Tensor:
         """float64 [D]: the proportions, brought to sum 1 exactly."""

@@ -12,7 +12,7 @@ from torch import Tensor
 from dataflex_rl.components.registry import register_mixer
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.mixers.interface import Mixer
-from dataflex_rl.mixers.shares import check_floor, check_knobs, floored_D, softmax_D
+from dataflex_rl.mixers.shares import check_floor, check_options, floored_D, softmax_D
 from dataflex_rl.mixers.statistics import DomainStats
 
 
@@ -56,13 +56,13 @@ class TSCL(Mixer):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        check_knobs("tscl", self.temperature, self.floor)
+        check_options("tscl", self.temperature, self.floor)
 
     def check(self, domains: Sequence[str], window: int) -> None:
         """Refuse D x floor >= 1, and a window in which no slope exists."""
         check_floor("tscl", self.floor, domains)
         if window < 2:
-            raise ConfigError(f"mixer 'tscl' fits a slope: dataflex.mixer.window={window} [steps], wanted 2 or more")
+            raise ConfigError(f"mixer 'tscl' fits a slope: dataflex.mixer.window={window} [steps], expected 2 or more")
 
     def measure_D(self, stats: DomainStats) -> Tensor:
         """float64 [D] changes, at least 0."""

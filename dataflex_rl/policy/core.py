@@ -198,14 +198,14 @@ class Policy:
         """What was done; where the policy does not act, also what it would have done, under `dataflex/shadow/`."""
         out = {m.PREFIX + "acting": float(acts), m.PREFIX + "empty_steps": float(self.empty_steps)}
         out |= m.group_metrics(batch, *self._solved(batch))
-        wanted = {m.PREFIX + "empty_step": float(plan.emptied)} | plan.metrics
-        wanted |= m.step_metrics(batch, planned, plan.reasons, plan.reason_B)
+        expected = {m.PREFIX + "empty_step": float(plan.emptied)} | plan.metrics
+        expected |= m.step_metrics(batch, planned, plan.reasons, plan.reason_B)
         if acts:
-            return out | wanted
+            return out | expected
         out |= m.step_metrics(batch, weights, plan.reasons[:1], torch.where(plan.reason_B == 0, 0, -1))
         out[m.PREFIX + "empty_step"] = 0.0
         shadow = m.PREFIX + "shadow/"
-        return out | {shadow + key.removeprefix(m.PREFIX): value for key, value in wanted.items()}
+        return out | {shadow + key.removeprefix(m.PREFIX): value for key, value in expected.items()}
 
     def _solved(self, batch: Batch) -> tuple[Tensor, float]:
         """Outcome and threshold by which a group counts as solved: those of the policy's scorer where it has them."""

@@ -57,7 +57,7 @@ class Outcome:
 
 
 def fields_of(component: Any, spec: Spec) -> frozenset[str]:
-    """Fields a component reads: what its `fields()` says for its knobs, else what it declared."""
+    """Fields a component reads: what its `fields()` says for its options, else what it declared."""
     return component.fields() if hasattr(component, "fields") else frozenset(spec.requires)
 
 
@@ -67,9 +67,11 @@ def run_link(link: Link, batch: Batch, pool_B: Tensor, kept_unit: str) -> Outcom
     `kept_unit` is what `normalize: kept` counts: token, response or none (see `checks.kept_unit`).
     """
     score = link.scorer(batch)
-    wanted = batch.offset_B1[-1] if link.per_token else batch.size
-    if score.shape != (int(wanted),):
-        raise SignalError(f"scorer {link.scorer_spec.name!r} gave shape {tuple(score.shape)}, wanted ({int(wanted)},)")
+    expected = batch.offset_B1[-1] if link.per_token else batch.size
+    if score.shape != (int(expected),):
+        raise SignalError(
+            f"scorer {link.scorer_spec.name!r} gave shape {tuple(score.shape)}, expected ({int(expected)},)"
+        )
     if link.per_token:
         return _weigh_tokens(link, batch, pool_B, score.detach())
     score_B = score.detach().double()
@@ -133,22 +135,22 @@ def _weigh_tokens(link: Link, batch: Batch, pool_B: Tensor, score_N: Tensor) -> 
 
 def _check_selection(link: Link, selection: object, pool: Pool) -> None:
     """A selector's answer must be a Selection with one bool per response of the pool."""
-    name, wanted = link.actuator_spec.name, tuple(pool.row_B.shape)
+    name, expected = link.actuator_spec.name, tuple(pool.row_B.shape)
     if not isinstance(selection, Selection):
         raise SignalError(
-            f"actuator {name!r} gave a {type(selection).__name__}, wanted a dataflex_rl.components.pool.Selection"
+            f"actuator {name!r} gave a {type(selection).__name__}, expected a dataflex_rl.components.pool.Selection"
         )
     for field, value in (("keep_B", selection.keep_B), ("reason_B", selection.reason_B)):
-        if value is not None and tuple(value.shape) != wanted:
-            raise SignalError(f"actuator {name!r} gave {field} of shape {tuple(value.shape)}, wanted {wanted}")
+        if value is not None and tuple(value.shape) != expected:
+            raise SignalError(f"actuator {name!r} gave {field} of shape {tuple(value.shape)}, expected {expected}")
     if selection.keep_B.dtype != torch.bool:
-        raise SignalError(f"actuator {name!r} gave keep_B of {selection.keep_B.dtype}, wanted torch.bool")
+        raise SignalError(f"actuator {name!r} gave keep_B of {selection.keep_B.dtype}, expected torch.bool")
 
 
 def _check_raw(link: Link, raw: Tensor, shape: torch.Size) -> None:
     """A reweighter's answer must be finite, not negative and of the pool's length."""
     name = link.actuator_spec.name
     if raw.shape != shape:
-        raise SignalError(f"actuator {name!r} gave weights of shape {tuple(raw.shape)}, wanted {tuple(shape)}")
+        raise SignalError(f"actuator {name!r} gave weights of shape {tuple(raw.shape)}, expected {tuple(shape)}")
     if raw.numel() and not (float(raw.min()) >= 0.0 and float(raw.max()) < float("inf")):
         raise SignalError(f"actuator {name!r} gave a negative, NaN or infinite weight")

@@ -60,6 +60,6 @@ def check_selects(name: str, selector: PromptSelector, seed: int = 0) -> float:
     if ratio < LEAST_RATIO:
         raise ConfigError(
             f"prompt selector {name!r} does not select: from solve rate 0 to 1 its chances differ by a factor of "
-            f"{ratio:.2f}, wanted at least {LEAST_RATIO:g}; it is uniform"
+            f"{ratio:.2f}, expected at least {LEAST_RATIO:g}; it is uniform"
         )
     return ratio

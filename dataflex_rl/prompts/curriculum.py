@@ -100,7 +100,7 @@ class Curriculum(PromptSelector):
         if self.schedule == "gaussian" and levels > MOST_LEVELS:
             raise ConfigError(
                 f"{_WHO}: schedule gaussian moves through the values of a column, but {self.column!r} has {levels}; "
-                f"wanted at most {MOST_LEVELS}, or schedule adaptive"
+                f"expected at most {MOST_LEVELS}, or schedule adaptive"
             )
 
     def start(self, table: PromptTable) -> State:

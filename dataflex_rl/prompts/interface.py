@@ -157,7 +157,7 @@ def checked(name: str, choice: Choice, size: int, need: int) -> Choice:
     """
     take, who = choice.take, f"prompt selector {name!r}"
     if len(take) > need or len(np.unique(take)) != len(take):
-        raise ConfigError(f"{who} chose {take.tolist()}, wanted at most {need} different candidates")
+        raise ConfigError(f"{who} chose {take.tolist()}, expected at most {need} different candidates")
     least = max([1, *(take + 1).tolist()])
     if (len(take) and take.min() < 0) or not least <= choice.used <= size:
         raise ConfigError(f"{who} used {choice.used} of {size} candidates and chose {take.tolist()}")

@@ -59,7 +59,7 @@ def read_config(record: RunRecord) -> dict[str, Any] | None:
             f"run record: {record.config} is no configuration ({' '.join(str(error).split())})"
         ) from error
     if not isinstance(value, dict):
-        raise RecordError(f"run record: {record.config} holds a {type(value).__name__}, wanted keys")
+        raise RecordError(f"run record: {record.config} holds a {type(value).__name__}, expected keys")
     return value
 
 

@@ -60,7 +60,7 @@ def read_cost(record: RunRecord) -> dict[str, Any] | None:
     cost = read_object(record.cost)
     for key, value in flatten(cost or {}).items():
         if value is not None and value != {} and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise RecordError(f"run record: {record.cost}: {key} is {value!r}, wanted a number")
+            raise RecordError(f"run record: {record.cost}: {key} is {value!r}, expected a number")
     return cost
 
 

@@ -23,7 +23,7 @@ def read_evaluation(record: RunRecord) -> dict[str, Any] | None:
         raise RecordError(f"run record: {record.eval} has no benchmarks")
     for name, entry in ({} if value is None else value["benchmarks"]).items():
         if not isinstance(entry, dict):
-            raise RecordError(f"run record: {record.eval}: {name} is {entry!r}, wanted the counts of both models")
+            raise RecordError(f"run record: {record.eval}: {name} is {entry!r}, expected the counts of both models")
     return value
 
 
@@ -73,13 +73,13 @@ def _check_items(record: RunRecord, items: Sequence[Mapping[str, Any]]) -> str:
     for item in items:
         missing = [key for key in ITEM_KEYS if key not in item]
         if missing:
-            raise RecordError(f"{place}: an item lacks {', '.join(missing)}; wanted {', '.join(ITEM_KEYS)}")
+            raise RecordError(f"{place}: an item lacks {', '.join(missing)}; expected {', '.join(ITEM_KEYS)}")
         if item["phase"] != items[0]["phase"] or item["phase"] not in PHASES:
-            raise RecordError(f"{place}: phase {item['phase']!r}; wanted one of {', '.join(PHASES)} for all items")
+            raise RecordError(f"{place}: phase {item['phase']!r}; expected one of {', '.join(PHASES)} for all items")
         if not isinstance(item["benchmark"], str):
-            raise RecordError(f"{place}: item {item['item']!r}: benchmark={item['benchmark']!r}, wanted a name")
+            raise RecordError(f"{place}: item {item['item']!r}: benchmark={item['benchmark']!r}, expected a name")
         if not isinstance(item["correct"], bool):
-            raise RecordError(f"{place}: item {item['item']!r}: correct={item['correct']!r}, wanted true or false")
+            raise RecordError(f"{place}: item {item['item']!r}: correct={item['correct']!r}, expected true or false")
         if (item["benchmark"], str(item["item"])) in seen:
             raise RecordError(f"{place}: item {item['item']!r} of {item['benchmark']} is there twice")
         seen.add((item["benchmark"], str(item["item"])))

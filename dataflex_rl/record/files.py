@@ -162,7 +162,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
     """Return the JSON object of a file, None if there is none; errors as read_json, or for anything but an object."""
     value = read_json(path)
     if value is not None and not isinstance(value, dict):
-        raise RecordError(f"run record: {path} holds a {type(value).__name__}, wanted an object")
+        raise RecordError(f"run record: {path} holds a {type(value).__name__}, expected an object")
     return value
 
 

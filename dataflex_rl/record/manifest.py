@@ -30,7 +30,7 @@ _PACKAGES = {
 def write_manifest(record: RunRecord, **values: Any) -> dict[str, Any]:
     """Write the manifest at the start of a run; returns it.
 
-    Wanted: every key of KEYS but schema, versions, started (set here) and finished, prompt_stream_digest (None until
+    Expected: every key of KEYS but schema, versions, started (set here) and finished, prompt_stream_digest (None until
     `update_manifest` fills them at the end). Further keys are welcome.
     """
     filled = {"schema": 1, "versions": versions(), "started": now(), "finished": None, "prompt_stream_digest": None}

@@ -45,7 +45,7 @@ class MetricsLog:
         if step != self.last_step + 1:
             raise RecordError(
                 f"run record: {self._path}: step {step} cannot follow step {self.last_step}; "
-                f"wanted {self.last_step + 1} (steps are neither skipped, repeated nor reordered)"
+                f"expected {self.last_step + 1} (steps are neither skipped, repeated nor reordered)"
             )
         line = metrics_line(step, data, applied=applied)
         with guarded(self._path):
@@ -97,7 +97,7 @@ def _scalar(key: str, value: Any) -> bool | int | float | str | None:
             value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise RecordError(f"run record: metric {key!r} is a {type(value).__name__}, wanted a number")
+    raise RecordError(f"run record: metric {key!r} is a {type(value).__name__}, expected a number")
 
 
 def read_metrics(record: RunRecord) -> list[dict[str, Any]]:
@@ -127,7 +127,7 @@ def parse_line(line: bytes, number: int, record: RunRecord) -> dict[str, Any]:
     if not isinstance(value, dict) or not isinstance(value.get("data"), dict):
         raise RecordError(f'{place} is no {{"step": ..., "data": ...}}')
     if type(value.get("step")) is not int or value["step"] != number:
-        raise RecordError(f"{place} holds step {value.get('step')!r}, wanted step {number}")
+        raise RecordError(f"{place} holds step {value.get('step')!r}, expected step {number}")
     return value
 
 

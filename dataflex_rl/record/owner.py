@@ -2,8 +2,8 @@
 
 Both the process that acquired it and the one that writes the record give signs of life, so that one of them may hang.
 A machine that is gone frees the record after a minute. One that was only cut off or asleep finds, at its next write or
-within a beat of its return, that another has taken over; it writes nothing more and ends all processes of its lock.
-Its steps since the newest checkpoint are not lost: the successor has made the same ones anew.
+within a heartbeat of its return, that another has taken over; it writes nothing more and ends all processes of its
+lock. Its steps since the newest checkpoint are not lost: the successor has made the same ones anew.
 """
 
 from __future__ import annotations

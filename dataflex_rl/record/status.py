@@ -55,7 +55,7 @@ def read_status(record: RunRecord) -> Status:
     for name, kind in (known | _OPTIONAL).items():
         found = value.get(name)
         if name in known and not (type(found) is kind or (found is None and name in _OPTIONAL)):
-            raise RecordError(f"run record: {record.status}: {name} is {found!r}, wanted {kind.__name__}")
+            raise RecordError(f"run record: {record.status}: {name} is {found!r}, expected {kind.__name__}")
     return Status(**{name: value[name] for name in known})
 
 

@@ -22,4 +22,4 @@ def need_text(name: str, solution_str: object, ground_truth: object) -> None:
     """
     for part, value in (("response", solution_str), ("gold answer", ground_truth)):
         if not isinstance(value, str):
-            raise ConfigError(f"{name}: {part} {repr(value)[:60]} is of type {type(value).__name__}, wanted a text")
+            raise ConfigError(f"{name}: {part} {repr(value)[:60]} is of type {type(value).__name__}, expected a text")

@@ -33,7 +33,7 @@ def last_box(text: str) -> Box | None:
     character or command. Takes time linear in the text.
     """
     opening = None
-    for opening in _OPENING.finditer(text):  # noqa: B007 - the last one is wanted
+    for opening in _OPENING.finditer(text):  # noqa: B007 - the last one is expected
         continue
     if opening is None:
         return None

@@ -45,7 +45,7 @@ def compute_score(
     """
     need_text("multiple choice", solution_str, ground_truth)
     if len(ground_truth) != 1 or ground_truth not in LETTERS:
-        raise ConfigError(f"multiple choice: gold answer {ground_truth!r}, wanted one letter A to J")
+        raise ConfigError(f"multiple choice: gold answer {ground_truth!r}, expected one letter A to J")
     pred = read_choice(solution_str)
     return grade(pred == ground_truth, pred)
 

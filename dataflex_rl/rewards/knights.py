@@ -76,7 +76,7 @@ def parse_gold(text: str) -> dict[str, str]:
         if found is None or found[1] in roles:
             raise ConfigError(
                 f"knights and knaves: gold answer {text!r} has the part {part!r}; "
-                "wanted 'Ann is a knight, Bob is a knave', each person once"
+                "expected 'Ann is a knight, Bob is a knave', each person once"
             )
         roles[found[1]] = found[2]
     return roles

@@ -26,7 +26,7 @@ from dataflex_rl.runtime.console import Console, Phase, follow
 from dataflex_rl.runtime.processes import TrainingProcess, child_environment, interruptible
 from dataflex_rl.runtime.scratch import scratch_folder
 from dataflex_rl.runtime.untrained import remember, use_known
-from dataflex_rl.runtime.uploader import Mirror
+from dataflex_rl.runtime.uploader import Uploader
 from dataflex_rl.seeding import dataset_fingerprint
 
 _NAMES = ("method", "scorer", "actuator", "mixer", "prompt_selector")  # of the plan, for the manifest
@@ -99,7 +99,7 @@ class _Attempt:
     def __init__(self, plan: Plan, record: rec.RunRecord, inputs: Inputs) -> None:
         self._plan, self._record, self._inputs, self._settings = plan, record, inputs, inputs.settings
         self._from = 0
-        self._mirror = Mirror(record, self._settings["wandb"])
+        self._uploader = Uploader(record, self._settings["wandb"])
 
     def open(self) -> None:
         """Cut the record back to its newest usable checkpoint and write configuration, manifest and status."""
@@ -152,7 +152,7 @@ class _Attempt:
         changes = ["trainer.val_before_train=false"] if known else []
         environment = {**child_environment(self._settings["host"].get("env") or {}), **scratch}
         since = self._record.log.stat().st_size if self._record.log.exists() else 0
-        self._mirror.start()
+        self._uploader.start()
         with interruptible():
             process = TrainingProcess(self._record.path, changes, environment, self._record.log)
             try:
@@ -164,7 +164,7 @@ class _Attempt:
                 return self._interrupt(view, process)
             except BaseException as error:
                 process.stop()
-                self._mirror.stop()
+                self._uploader.stop()
                 view.close()
                 with suppress(rec.RecordError):  # a record that cannot be written is the likely reason
                     rec.update_status(self._record, state="failed", phase="", error=str(error) or repr(error))
@@ -196,8 +196,8 @@ class _Attempt:
         )
         lacking = rec.why_not_done(self._record, self._plan.steps)
         assert lacking is None, lacking
-        trouble = self._mirror.finish()
-        copy = f"W&B copy: {self._mirror.where}" if self._mirror.where else ""
+        trouble = self._uploader.finish()
+        copy = f"W&B copy: {self._uploader.where}" if self._uploader.where else ""
         return _report(view, self._record, "", list(filter(None, (trouble, copy))))
 
     def _interrupt(self, view: Console, process: TrainingProcess) -> int:
@@ -205,14 +205,14 @@ class _Attempt:
             signal.signal(number, signal.SIG_IGN)
         process.stop()
         rec.update_status(self._record, state="interrupted", phase="", error="interrupted")
-        self._mirror.stop()
+        self._uploader.stop()
         view.interrupted(self._record.path)
         return 130
 
     def _fail(self, view: Console, code: int, since: int) -> int:
         error = f"the training process ended with exit code {code}" if code else "training ended before its last step"
         rec.update_status(self._record, state="failed", phase="", error=error)
-        self._mirror.stop()
+        self._uploader.stop()
         view.failed(error, self._record.log, since=since)
         return 1
 

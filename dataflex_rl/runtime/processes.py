@@ -117,16 +117,16 @@ class TrainingProcess:
     def wait(self) -> int:
         """Wait for its end, end whatever it left, and return its exit code."""
         code = self._process.wait()
-        self._end_rest(patience=2.0)
+        self._end_rest(grace=2.0)
         return code
 
-    def stop(self, patience: float = 5.0) -> None:
-        """End it and everything it started: asked first, killed after `patience` seconds."""
+    def stop(self, grace: float = 5.0) -> None:
+        """End it and everything it started: asked first, killed after `grace` seconds."""
         if self.alive():
             self._process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=patience)
-        self._end_rest(patience=1.0)
+                self._process.wait(timeout=grace)
+        self._end_rest(grace=1.0)
         self._process.wait()
 
     def _members(self) -> list[psutil.Process]:
@@ -138,11 +138,11 @@ class TrainingProcess:
                     members.append(process)
         return members
 
-    def _end_rest(self, patience: float) -> None:
-        """End all processes of this run: SIGTERM, then SIGKILL after `patience` seconds."""
+    def _end_rest(self, grace: float) -> None:
+        """End all processes of this run: SIGTERM, then SIGKILL after `grace` seconds."""
         members = self._members()
         _signal(members, signal.SIGTERM)
-        psutil.wait_procs(members, timeout=patience)
+        psutil.wait_procs(members, timeout=grace)
         for _ in range(10):  # a dying process may still start another
             members = self._members()
             if not members:

@@ -18,7 +18,7 @@ from dataflex_rl.record import RecordError, RunRecord, update_manifest
 _PATIENCE = 120.0  # [s] for W&B to write or send what it has
 
 
-class Mirror:
+class Uploader:
     """The copy of one attempt. `finish` or `stop` ends it; `where` is then its page or folder.
 
     Args:
@@ -59,13 +59,13 @@ class Mirror:
             f"python -m dataflex_rl.runtime.wandb_log {self._record.path}"
         )
 
-    def stop(self, patience: float = 2.0) -> None:
+    def stop(self, grace: float = 2.0) -> None:
         """End the copy of a run that did not finish; the next attempt continues it."""
         process, self._process = self._process, None
         if process is None:
             return
         try:
-            process.communicate(timeout=patience)
+            process.communicate(timeout=grace)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()

@@ -36,7 +36,7 @@ class GroupSolve:
     signal: Literal["reward", "acc"] = "reward"
 
     def fields(self) -> frozenset[str]:
-        """Fields it reads with these knobs."""
+        """Fields it reads with these options."""
         return frozenset({"rm_scores" if self.signal == "reward" else "acc", "uid"})
 
     def __call__(self, batch: Batch) -> Tensor:

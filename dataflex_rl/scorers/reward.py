@@ -19,7 +19,7 @@ class Reward:
     signal: Literal["reward", "acc"] = "reward"
 
     def fields(self) -> frozenset[str]:
-        """Fields it reads with these knobs."""
+        """Fields it reads with these options."""
         return frozenset({"rm_scores" if self.signal == "reward" else "acc", "response_mask"})
 
     def __call__(self, batch: Batch) -> Tensor:

@@ -2,7 +2,7 @@
 
 - seeds: `seed=0-3,8` and Hydra's lists, taken apart before Hydra sees them
 - files: a sweep file, one comparison: claim, methods, seeds, cost
-- knobs: the launcher's settings
+- options: the launcher's settings
 - plan: the runs of a request, checked and priced, nothing started
 - store: the sweep's own folder, `<runs_dir>/<sweep>/.sweep/`
 - lock: one launcher per sweep, by heartbeat

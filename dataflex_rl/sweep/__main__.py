@@ -65,15 +65,17 @@ def _run(command: str, arguments: list[str], interrupt: Interrupt) -> int:
     if allowed and command != "audit":
         raise ConfigError(f"{command} takes no {ALLOW}; audit does")
     if not rest or "=" in rest[0]:
-        raise ConfigError(f"{command}: which sweep? wanted the name of a shipped one, a YAML file or a sweep's folder")
+        raise ConfigError(
+            f"{command}: which sweep? expected the name of a shipped one, a YAML file or a sweep's folder"
+        )
     name, overrides = rest[0], rest[1:]
     if command in ("plan", "launch"):
         if as_json and command == "launch":
             raise ConfigError("launch takes no --json; status --json tells where it stands")
-        sweep, knobs = requests.plan_file(name, overrides)
+        sweep, options = requests.plan_file(name, overrides)
         if command == "plan":
-            return requests.show_plan(sweep, knobs, as_json=as_json)
-        return commands.launch(sweep, knobs, interrupt=interrupt)
+            return requests.show_plan(sweep, options, as_json=as_json)
+        return commands.launch(sweep, options, interrupt=interrupt)
     store = Store(commands.folder_of(name, overrides))
     if command == "status":
         return commands.show_status(store, as_json=as_json)
@@ -93,7 +95,7 @@ def allowed_differences(arguments: Sequence[str]) -> tuple[list[str], list[str]]
         at = rest.index(ALLOW)
         end = next((n for n in range(at + 1, len(rest)) if rest[n].startswith("-") or "=" in rest[n]), len(rest))
         if end == at + 1:
-            raise ConfigError(f"{ALLOW}: wanted keys of the configuration, as actor_rollout_ref.rollout.n")
+            raise ConfigError(f"{ALLOW}: expected keys of the configuration, as actor_rollout_ref.rollout.n")
         allowed += rest[at + 1 : end]
         del rest[at:end]
     return rest, allowed

@@ -20,7 +20,7 @@ from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.ledger import ledger, ledger_table
 from dataflex_rl.sweep.lock import held, launcher_alive
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.records import joined, other_run, run_command, statuses_of
@@ -28,7 +28,7 @@ from dataflex_rl.sweep.store import FOLDER, Store
 from dataflex_rl.sweep.view import View, span
 
 
-def check_capacity(sweep: Sweep, fleet: Any, knobs: Knobs) -> int:
+def check_capacity(sweep: Sweep, fleet: Any, options: LaunchOptions) -> int:
     """Return how many of the sweep's largest runs fit at once.
 
     Raises:
@@ -39,17 +39,17 @@ def check_capacity(sweep: Sweep, fleet: Any, knobs: Knobs) -> int:
         slots = int(fleet.slots(gpus=gpus, cpus=cpus))
         if slots == 0:
             most = fleet.largest()
-            where = "this machine" if knobs.address is None else f"the cluster at {knobs.address}"
+            where = "this machine" if options.address is None else f"the cluster at {options.address}"
             raise ConfigError(
                 f"sweep {sweep.name!r}: a run needs {gpus:g} GPUs and {cpus:g} CPUs on one machine, but the largest of "
                 f"{where} has {most[0]:g} GPUs and {most[1]:g} CPUs; set ray.address=, host= or launcher.gpus="
             )
         found.append(slots)
-    return min(*found, knobs.max_concurrent or found[0], found[0])
+    return min(*found, options.max_concurrent or found[0], found[0])
 
 
 def launch(
-    sweep: Sweep, knobs: Knobs, *, interrupt: Interrupt, command: Callable[[Run], list[str]] = run_command,
+    sweep: Sweep, options: LaunchOptions, *, interrupt: Interrupt, command: Callable[[Run], list[str]] = run_command,
     view: View | None = None, check: Callable[[Run], str | None] | None = None,
 ) -> int:  # fmt: skip
     """Run what is not done of a sweep, then audit it; returns the exit code.
@@ -76,7 +76,7 @@ def launch(
             view.event(f"warning: {line}")
         interrupt.check()
         try:
-            fleet = Fleet(knobs.address, cpus=max(run.cpus for run in sweep.runs))
+            fleet = Fleet(options.address, cpus=max(run.cpus for run in sweep.runs))
         except KeyboardInterrupt:
             with interrupt.deferred():
                 end_children()
@@ -84,11 +84,11 @@ def launch(
         with interrupt.deferred():
             try:
                 interrupt.check()
-                check_capacity(sweep, fleet, knobs)
+                check_capacity(sweep, fleet, options)
                 store.write_plan(sweep)
                 more = {} if check is None else {"check": check}
                 launcher = Launcher(
-                    sweep, store, fleet, knobs, view, environment=dict(os.environ), command=command, **more
+                    sweep, store, fleet, options, view, environment=dict(os.environ), command=command, **more
                 )
                 with view:
                     code = launcher.launch(lock, interrupt)
@@ -128,7 +128,7 @@ def folder_of(name: str, arguments: Sequence[str]) -> Path:
     """Return the folder of a launched sweep: a folder that has one, else that of a sweep file under `runs_dir=`."""
     wrong = [argument for argument in arguments if "=" not in argument]
     if wrong:
-        raise ConfigError(f"{wrong[0]}: wanted KEY=VALUE; a launched sweep is named by new_sweep= and runs_dir=")
+        raise ConfigError(f"{wrong[0]}: expected KEY=VALUE; a launched sweep is named by new_sweep= and runs_dir=")
     path = Path(name).expanduser()
     if (path / FOLDER).is_dir():
         return path.resolve()
@@ -190,8 +190,8 @@ def show_audit(store: Store, view: View | None = None, *, as_json: bool = False,
         (view or View(live=False)).show(ledger_table(costs))
     if store.problem and view is None:
         print(f"the audit was not kept: {store.problem}", file=sys.stderr)
-    wanted = view is None or found.planned > 0
-    return int(bool(found.differences) or (wanted and not found.clean))
+    expected = view is None or found.planned > 0
+    return int(bool(found.differences) or (expected and not found.clean))
 
 
 def _say(found: Audit, view: View) -> None:

@@ -98,7 +98,7 @@ def read_sweep(path: Path) -> SweepFile:
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(f"sweep file {path}: cannot be read ({' '.join(str(error).split())})") from None
     if not isinstance(content, dict):
-        raise ConfigError(f"sweep file {path}: wanted keys {', '.join(_KEYS)}; got a {type(content).__name__}")
+        raise ConfigError(f"sweep file {path}: expected keys {', '.join(_KEYS)}; got a {type(content).__name__}")
     for key in content:
         if key not in _KEYS:
             raise ConfigError(f"sweep file {path}: {unknown('sweep key', key, _KEYS)}")
@@ -137,7 +137,7 @@ def _list(value: Any) -> list[Any]:
 def _texts(content: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = content.get(key) or []
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ConfigError(f"{key}={value!r}: wanted a list of texts")
+        raise ConfigError(f"{key}={value!r}: expected a list of texts")
     return tuple(value)
 
 
@@ -152,19 +152,19 @@ def _overrides(items: Sequence[str]) -> tuple[str, ...]:
 def _mapping(content: Mapping[str, Any], key: str) -> dict[str, Any]:
     value = content.get(key) or {}
     if not isinstance(value, dict):
-        raise ConfigError(f"{key}={value!r}: wanted keys with values")
+        raise ConfigError(f"{key}={value!r}: expected keys with values")
     return value
 
 
 def _vary(value: Any) -> tuple[tuple[str, ...], ...]:
     if value is None:
         return ((),)
-    wanted = "wanted a list of lists of overrides, one list per variant"
+    expected = "expected a list of lists of overrides, one list per variant"
     if not isinstance(value, list) or not value:
-        raise ConfigError(f"vary={value!r}: {wanted}")
+        raise ConfigError(f"vary={value!r}: {expected}")
     for variant in value:
         if not isinstance(variant, list) or not all(isinstance(item, str) and "=" in item for item in variant):
-            raise ConfigError(f"vary: {variant!r}: {wanted}")
+            raise ConfigError(f"vary: {variant!r}: {expected}")
     return tuple(_overrides(variant) for variant in value)
 
 
@@ -184,6 +184,6 @@ def _estimate(settings: Mapping[str, Any]) -> Estimate:
         if not all(isinstance(n, int | float) and not isinstance(n, bool) and 0 < n < math.inf for n in numbers) or (
             by_model and not isinstance(value, dict)
         ):
-            wanted = "a number above 0 for each model" if by_model else "a number above 0"
-            raise ConfigError(f"estimate.{key}={value!r}: wanted {wanted}")
+            expected = "a number above 0 for each model" if by_model else "a number above 0"
+            raise ConfigError(f"estimate.{key}={value!r}: expected {expected}")
     return Estimate(**settings)

@@ -105,7 +105,7 @@ def _check_reachable(address: str) -> None:
     if not colon:  # auto and the like: Ray looks it up
         return
     if not port.isdecimal() or int(port) > 65535:
-        raise ConfigError(f"ray.address={address}: wanted HOST:PORT or auto")
+        raise ConfigError(f"ray.address={address}: expected HOST:PORT or auto")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=_LISTENS).close()
     except OSError as error:
@@ -126,7 +126,7 @@ def end_children() -> None:
 
 def _fits(resources: dict[str, float], gpus: float, cpus: float) -> int:
     """Return how many runs fit on a machine; of runs that ask for nothing, one per CPU."""
-    counts = [resources.get(name, 0.0) / wanted for name, wanted in (("GPU", gpus), ("CPU", cpus)) if wanted > 0]
+    counts = [resources.get(name, 0.0) / expected for name, expected in (("GPU", gpus), ("CPU", cpus)) if expected > 0]
     return int(min(counts, default=resources.get("CPU", 1.0)) + 1e-6)
 
 

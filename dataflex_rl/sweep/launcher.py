@@ -21,7 +21,7 @@ from dataflex_rl.runtime.task import Job, Outcome, passed_on
 from dataflex_rl.sweep.fleet import Machines
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.lock import SweepLock
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.records import lacking, run_command, score_of, statuses_of
@@ -57,14 +57,14 @@ class Launcher:
         sweep: Sweep,
         store: Store,
         machines: Machines,
-        knobs: Knobs,
+        options: LaunchOptions,
         view: View,
         *,
         environment: dict[str, str],
         command: Callable[[Run], list[str]] = run_command,
         check: Callable[[Run], str | None] = lacking,
     ) -> None:
-        self._sweep, self._store, self._machines, self._knobs, self._view = sweep, store, machines, knobs, view
+        self._sweep, self._store, self._machines, self._options, self._view = sweep, store, machines, options, view
         self._environment = {**passed_on(environment), **served_environment()}
         self._command, self._check = command, check
         self._plain = [{"method": r.method, "seed": r.seed, "run_dir": r.run_dir, "steps": r.steps} for r in sweep.runs]
@@ -132,9 +132,9 @@ class Launcher:
             else:
                 time.sleep(_POLL)
             for handle, outcome in ended:
-                self._settle(self._running.pop(handle), outcome)
+                self._conclude(self._running.pop(handle), outcome)
             failed = [run_state for run_state in self._states.values() if run_state.state in ("failed", "refused")]
-            if failed and self._knobs.fail_fast:
+            if failed and self._options.fail_fast:
                 return Stop.FAIL_FAST
             self._look()
 
@@ -149,7 +149,7 @@ class Launcher:
         if not ready:
             return
         self._slots = self._machines.slots(gpus=ready[0].gpus, cpus=ready[0].cpus)
-        self._slots = min(self._slots, self._knobs.max_concurrent or self._slots)
+        self._slots = min(self._slots, self._options.max_concurrent or self._slots)
         for run in ready[: max(self._slots - len(self._running), 0)]:
             run_state = self._states[run.run_dir]
             self._states[run.run_dir] = replace(
@@ -165,11 +165,11 @@ class Launcher:
             folder=str(Path.cwd()),
             log=str(self._store.log_of(run)),
             gpus=run.gpus,
-            timeout=self._knobs.timeout,
-            patience=self._knobs.patience,
+            timeout=self._options.timeout,
+            patience=self._options.patience,
         )
 
-    def _settle(self, run: Run, outcome: Outcome) -> None:
+    def _conclude(self, run: Run, outcome: Outcome) -> None:
         """Decide what becomes of a run whose attempt has ended."""
         run_state = replace(self._states[run.run_dir], node=outcome.node, seconds=outcome.seconds, error=outcome.error)
         if outcome.code == Exit.DONE:
@@ -189,21 +189,21 @@ class Launcher:
 
     def _failed(self, run: Run, run_state: RunState) -> RunState:
         run_state = replace(run_state, failures=run_state.failures + 1)
-        if run_state.failures > self._knobs.retries:
+        if run_state.failures > self._options.retries:
             return replace(run_state, state="failed")
         self._again[run.run_dir] = time.monotonic() + self._wait(run_state.failures)
         return replace(run_state, state="waiting")
 
     def _wait(self, times: int) -> float:
         """Return how long to wait before the next attempt, after so many that came to nothing. [s]"""
-        longest = max(self._knobs.backoff, _LONGEST)
-        return min(self._knobs.backoff * 2.0 ** min(times - 1, 100), longest)
+        longest = max(self._options.backoff, _LONGEST)
+        return min(self._options.backoff * 2.0 ** min(times - 1, 100), longest)
 
     def _lost(self, run: Run, run_state: RunState, *, busy: bool) -> RunState:
         run_state = replace(run_state, losses=run_state.losses + 1)
-        if run_state.losses > self._knobs.lost_retries:
+        if run_state.losses > self._options.lost_retries:
             return replace(run_state, state="failed")
-        wait = self._wait(run_state.losses) if busy else min(self._knobs.backoff, 1.0)
+        wait = self._wait(run_state.losses) if busy else min(self._options.backoff, 1.0)
         self._again[run.run_dir] = time.monotonic() + wait
         return replace(run_state, state="waiting")
 
@@ -234,7 +234,7 @@ class Launcher:
         """End the running runs and wait until they have ended."""
         for handle in self._running:
             self._machines.cancel(handle)
-        deadline = time.monotonic() + self._knobs.patience + _GRACE
+        deadline = time.monotonic() + self._options.patience + _GRACE
         while self._running and time.monotonic() < deadline:
             for handle, outcome in self._machines.wait(list(self._running), _POLL):
                 run = self._running.pop(handle)

@@ -23,14 +23,14 @@ def run_several(request: Request) -> int:
     values = [argument.partition("=")[2] for argument in request.arguments if argument.startswith("dry_run=")]
     dry = values[-1].lower() if values else "false"
     if dry not in _DRY:
-        raise ConfigError(f"dry_run={dry!r}: wanted false, true or json")
-    sweep, knobs = plan_line(request)
+        raise ConfigError(f"dry_run={dry!r}: expected false, true or json")
+    sweep, options = plan_line(request)
     note = unpaired(sweep)
     if note:
         print(note, file=sys.stderr)
     if dry != "false":
-        return show_plan(sweep, knobs, as_json=dry == "json")
-    return interruptible(lambda interrupt: launch(sweep, knobs, interrupt=interrupt))
+        return show_plan(sweep, options, as_json=dry == "json")
+    return interruptible(lambda interrupt: launch(sweep, options, interrupt=interrupt))
 
 
 def unpaired(sweep: Sweep) -> str | None:

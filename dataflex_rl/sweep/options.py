@@ -23,7 +23,7 @@ def _default(name: str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Knobs:
+class LaunchOptions:
     """How runs are started.
 
     The launcher's settings in `components.settings`, where each says what it does; `address` is `ray.address`.
@@ -45,13 +45,13 @@ class Knobs:
             _setting(field.name).check(getattr(self, field.name))
 
 
-def knobs_of(settings: Mapping[str, Any]) -> Knobs:
-    """Return the knobs of settings by name; ConfigError for an unknown one, listing the known."""
-    known = [field.name for field in fields(Knobs)]
+def options_of(settings: Mapping[str, Any]) -> LaunchOptions:
+    """Return the options of settings by name; ConfigError for an unknown one, listing the known."""
+    known = [field.name for field in fields(LaunchOptions)]
     for name in settings:
         if name not in known:
             raise unknown("launcher setting", name, known)
-    return Knobs(**settings)
+    return LaunchOptions(**settings)
 
 
 def split_settings(arguments: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

@@ -13,7 +13,7 @@ from dataflex_rl.config.plan import Plan, plan_runs
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.pairs import CONTROLS, kind_of
 from dataflex_rl.sweep.files import Estimate, SweepFile
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.seeds import points
 
 _OWN = ("run_dir", "force", "dry_run")
@@ -97,7 +97,7 @@ def _sum(values: Sequence[float | int | None]) -> float | None:
     return sum(known) if len(known) == len(values) else None
 
 
-def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: bool = True) -> Sweep:
+def make_plan(sweep: SweepFile, extra: Sequence[str], options: LaunchOptions, *, checked: bool = True) -> Sweep:
     """Return the plan of a sweep with further overrides (later ones win; lists multiply the runs).
 
     Args:
@@ -118,7 +118,7 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
         for method in sweep.methods or ("",)
     ]
     runs, plans = [], {}
-    for run, plan in _at_seeds([_plans(latest(arguments), sweep, knobs) for arguments in variants]):
+    for run, plan in _at_seeds([_plans(latest(arguments), sweep, options) for arguments in variants]):
         if run.run_dir in plans:
             raise ConfigError(
                 f"two runs of sweep {sweep.name!r} would share the record {run.run_dir}; name one of them with "
@@ -130,7 +130,7 @@ def make_plan(sweep: SweepFile, extra: Sequence[str], knobs: Knobs, *, checked: 
         check_controls(sweep, runs)
     folder, *others = dict.fromkeys(Path(run.run_dir).parents[2] for run in runs)
     if others:
-        raise ConfigError(f"sweep {sweep.name!r} would lie in {folder} and {others[0]}; wanted one runs_dir=")
+        raise ConfigError(f"sweep {sweep.name!r} would lie in {folder} and {others[0]}; expected one runs_dir=")
     return Sweep(
         name=sweep.name,
         claim=sweep.claim,
@@ -147,7 +147,7 @@ def refuse_own(arguments: Sequence[str]) -> None:
     for argument in arguments:
         if argument.startswith("-") and not argument.startswith("--config-"):
             raise ConfigError(
-                f"{argument}: no option of a sweep; wanted KEY=VALUE, --config-dir=..., or --json for a plan"
+                f"{argument}: no option of a sweep; expected KEY=VALUE, --config-dir=..., or --json for a plan"
             )
         key = argument.partition("=")[0].lstrip("+~")
         if key in _OWN:
@@ -170,7 +170,7 @@ def _at_seeds(variants: Sequence[Sequence[tuple[Run, Plan]]]) -> Iterator[tuple[
         yield from runs
 
 
-def _plans(arguments: list[str], sweep: SweepFile, knobs: Knobs) -> list[tuple[Run, Plan]]:
+def _plans(arguments: list[str], sweep: SweepFile, options: LaunchOptions) -> list[tuple[Run, Plan]]:
     """Compose and check one variant and method once; return its run and plan at each seed."""
     from dataflex_rl.host.validate import validate
 
@@ -178,24 +178,24 @@ def _plans(arguments: list[str], sweep: SweepFile, knobs: Knobs) -> list[tuple[R
     first, *others = plan_runs(named, sweep.seeds, dry=True)
     said = [*first.warnings, *validate(first.settings)]
     plans = [dataclasses.replace(plan, warnings=said) for plan in (first, *others)]
-    return [(_run(plan, sweep.estimate, knobs, named), plan) for plan in plans]
+    return [(_run(plan, sweep.estimate, options, named), plan) for plan in plans]
 
 
-def _run(plan: Plan, estimate: Estimate, knobs: Knobs, arguments: Sequence[str]) -> Run:
+def _run(plan: Plan, estimate: Estimate, options: LaunchOptions, arguments: Sequence[str]) -> Run:
     nodes = int(plan.settings["trainer"]["nnodes"])
     if nodes > 1:
         raise ConfigError(
             f"host={plan.host} spans {nodes} machines, but a run of a sweep has a Ray instance of its own on one; "
             "start such runs one by one: python -m dataflex_rl.run ... seed=K"
         )
-    gpus = float(knobs.gpus if knobs.gpus is not None else plan.gpus)
+    gpus = float(options.gpus if options.gpus is not None else plan.gpus)
     tokens = _tokens(plan, estimate, int(plan.settings["data"]["max_response_length"]))
     rate = estimate.tokens_per_gpu_second.get(plan.model)
     hours = 0.0 if gpus == 0 else None if tokens is None or rate is None else round(tokens / rate / 3600, 2)
     return Run(
         **{key: getattr(plan, key) for key in _SHARED},
         gpus=gpus,
-        cpus=float(knobs.cpus if knobs.cpus is not None else 4 * gpus or 2),
+        cpus=float(options.cpus if options.cpus is not None else 4 * gpus or 2),
         tokens=tokens,
         gpu_hours=hours,
         seconds=estimate.seconds_per_run if gpus == 0 else None,

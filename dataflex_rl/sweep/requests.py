@@ -16,28 +16,28 @@ from dataflex_rl.seeding import parse_seed
 from dataflex_rl.sweep.audit import planned_differences
 from dataflex_rl.sweep.commands import check_capacity
 from dataflex_rl.sweep.files import SweepFile, find_sweep, read_sweep
-from dataflex_rl.sweep.options import Knobs, knobs_of, split_settings
+from dataflex_rl.sweep.options import LaunchOptions, options_of, split_settings
 from dataflex_rl.sweep.plan import Sweep, make_plan
 from dataflex_rl.sweep.seeds import Request, prepare
 from dataflex_rl.sweep.view import View, plan_table, shared_of, span
 
 
-def plan_file(name: str, arguments: Sequence[str]) -> tuple[Sweep, Knobs]:
+def plan_file(name: str, arguments: Sequence[str]) -> tuple[Sweep, LaunchOptions]:
     """Return the plan of a sweep file with overrides (`seed=`, `method=`, `sweep=` replace the file's own)."""
     sweep = read_sweep(find_sweep(name))
     settings, rest = split_settings(arguments)
-    knobs = knobs_of({**sweep.launcher, **settings})
+    options = options_of({**sweep.launcher, **settings})
     sweep, extra = _replaced(sweep, prepare(rest))
-    return make_plan(sweep, extra, knobs), knobs
+    return make_plan(sweep, extra, options), options
 
 
-def plan_line(request: Request) -> tuple[Sweep, Knobs]:
+def plan_line(request: Request) -> tuple[Sweep, LaunchOptions]:
     """Return the plan of a command line of `dataflex_rl.run` that stands for several runs."""
     settings, rest = split_settings(request.arguments)
-    knobs = knobs_of(settings)
+    options = options_of(settings)
     named = SweepFile(name="default", methods=(), seeds=request.seeds)
     sweep, extra = _replaced(named, replace(request, arguments=tuple(rest)), methods=False)
-    return make_plan(sweep, [a for a in extra if not a.startswith("dry_run=")], knobs, checked=False), knobs
+    return make_plan(sweep, [a for a in extra if not a.startswith("dry_run=")], options, checked=False), options
 
 
 def _replaced(sweep: SweepFile, request: Request, *, methods: bool = True) -> tuple[SweepFile, list[str]]:
@@ -53,7 +53,7 @@ def _replaced(sweep: SweepFile, request: Request, *, methods: bool = True) -> tu
             changes["seeds"] = (parse_seed(number),)
         elif key == "method" and methods:
             changes["methods"] = _methods(argument, value)
-            changes["controls"] = ()  # those that these methods need are still wanted
+            changes["controls"] = ()  # those that these methods need are still expected
         else:
             extra.append(argument)
     return replace(sweep, **changes), extra
@@ -62,20 +62,20 @@ def _replaced(sweep: SweepFile, request: Request, *, methods: bool = True) -> tu
 def _methods(argument: str, value: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in value.strip("[]\"'").split(","))
     if not all(names):
-        raise ConfigError(f"{argument}: wanted names of methods, such as method=uniform,difffilter")
+        raise ConfigError(f"{argument}: expected names of methods, such as method=uniform,difffilter")
     return names
 
 
-def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
+def show_plan(sweep: Sweep, options: LaunchOptions, *, as_json: bool) -> int:
     """Print the runs, their resources and cost; with a cluster's address also how many fit at once."""
     plan = sweep.as_dict()
     plan["resources"] = {
         "gpus_per_run": max(run.gpus for run in sweep.runs),
         "cpus_per_run": max(run.cpus for run in sweep.runs),
-        "max_concurrent": knobs.max_concurrent if knobs.address is None else _slots_at(sweep, knobs),
+        "max_concurrent": options.max_concurrent if options.address is None else _slots_at(sweep, options),
     }
-    plan["resources"] |= _here(sweep, knobs)
-    unchecked = knobs.address is None and plan["resources"]["gpus_per_run"] > 0
+    plan["resources"] |= _here(sweep, options)
+    unchecked = options.address is None and plan["resources"]["gpus_per_run"] > 0
     plan["warnings"] = ["not checked against a cluster: give ray.address="] if unchecked else []
     plan["warnings"] += [*sweep.warnings, *planned_differences(sweep)]
     if as_json:
@@ -96,12 +96,12 @@ def show_plan(sweep: Sweep, knobs: Knobs, *, as_json: bool) -> int:
     return 0
 
 
-def _here(sweep: Sweep, knobs: Knobs) -> dict[str, Any]:
+def _here(sweep: Sweep, options: LaunchOptions) -> dict[str, Any]:
     """Return how many runs go at once on this machine, and about how long all take [s]; None where that is unknown."""
-    if knobs.address is not None or any(run.gpus for run in sweep.runs):
+    if options.address is not None or any(run.gpus for run in sweep.runs):
         return {"at_once_here": None, "seconds_here": None}
     fit = max(int((os.cpu_count() or 1) / max(run.cpus for run in sweep.runs) + 1e-6), 1)
-    at_once = min(fit, knobs.max_concurrent or fit, len(sweep.runs))
+    at_once = min(fit, options.max_concurrent or fit, len(sweep.runs))
     each = [run.seconds for run in sweep.runs]
     known = None if None in each else sum(seconds for seconds in each if seconds is not None) / at_once
     return {"at_once_here": at_once, "seconds_here": known}
@@ -124,11 +124,11 @@ def _tokens_and_hours(plan: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _slots_at(sweep: Sweep, knobs: Knobs) -> int:
+def _slots_at(sweep: Sweep, options: LaunchOptions) -> int:
     from dataflex_rl.sweep.fleet import Fleet
 
-    fleet = Fleet(knobs.address)
+    fleet = Fleet(options.address)
     try:
-        return check_capacity(sweep, fleet, knobs)
+        return check_capacity(sweep, fleet, options)
     finally:
         fleet.close()

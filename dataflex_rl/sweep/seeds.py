@@ -21,7 +21,7 @@ from dataflex_rl.seeding import parse_seed
 _MULTIRUN = ("-m", "--multirun")
 _LIST = re.compile(r"[0-9,\s-]*[0-9]\s*[,-][0-9,\s-]*")
 _MOST = 10_000  # seeds of a range
-_WANTED = "wanted integers and ranges, such as 7, 0-11, 0,3,7 or 0-3,8"
+_WANTED = "expected integers and ranges, such as 7, 0-11, 0,3,7 or 0-3,8"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -185,9 +185,9 @@ def _other_kind(run_state: RunState) -> str | None:
 
 
 def _are_runs(value: object) -> bool:
-    wanted = {"method": str, "seed": int, "run_dir": str, "steps": int}
+    expected = {"method": str, "seed": int, "run_dir": str, "steps": int}
     return isinstance(value, list) and all(
-        isinstance(run, dict) and all(type(run.get(key)) is kind for key, kind in wanted.items()) for run in value
+        isinstance(run, dict) and all(type(run.get(key)) is kind for key, kind in expected.items()) for run in value
     )
 
 

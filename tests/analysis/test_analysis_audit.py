@@ -165,7 +165,7 @@ def test_a_configuration_that_cannot_be_read_makes_no_pair(sweep13):
     next(sweep13.glob("*/*/maxvar/seed_1/config.yaml")).write_text("[1]")
     audit = compared(sweep13)[0].audits[("select_reweight", "maxvar")]
     assert (audit.seeds, audit.conditions) == ((0, 2), "cannot be compared")
-    assert any("config.yaml holds a list, wanted keys" in problem for problem in audit.problems)
+    assert any("config.yaml holds a list, expected keys" in problem for problem in audit.problems)
 
 
 def test_unequal_budgets_and_datasets_are_refused(sweep13):

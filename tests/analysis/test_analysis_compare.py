@@ -101,7 +101,7 @@ def test_control_and_families_can_be_chosen(sweep13):
     for wrong in ({"families": (parse_family("mine=tscl:static,statik"),)}, {"control": "statik"}):
         with pytest.raises(AnalysisError, match="unknown method 'statik'; known: difffilter, "):
             compared(sweep13, **wrong)
-    with pytest.raises(AnalysisError, match="wanted NAME=CONTROL"):
+    with pytest.raises(AnalysisError, match="expected NAME=CONTROL"):
         parse_family("static")
 
 
@@ -199,8 +199,8 @@ def test_headlines_with_and_without_suspects(study_csv):
         ({"margin": 0.0}, "margin=0.0"),
         ({"level": 1.0}, "level=1.0"),
         ({"alpha": 0.7}, "alpha=0.7"),
-        ({"mismatch": "ignore"}, "wanted refuse or flag"),
-        ({"holm": "none"}, "wanted block or all"),
+        ({"mismatch": "ignore"}, "expected refuse or flag"),
+        ({"holm": "none"}, "expected block or all"),
         ({"resamples": 5}, "resamples=5"),
         ({"z_joint": 9.0}, "z_joint=9"),
     ],

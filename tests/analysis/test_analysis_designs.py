@@ -74,7 +74,7 @@ def test_what_does_not_fit_is_one_line(study, capsys):
     assert capsys.readouterr().err == "error: look 1 waits for b seed 2 (running)\n"
     (folder / "cells.json").write_text(json.dumps({"a": [1]}))
     assert main(arguments(folder, 1)) == 2
-    assert "wanted {method: {seed: {state, score}}}" in capsys.readouterr().err
+    assert "expected {method: {seed: {state, score}}}" in capsys.readouterr().err
     for wrong, part in ((["plan", "--arms", "3", "--sigma", "0"], "sigma=0.0"),
                         (["plan", "--arms", "0", "--sigma", "1"], "arms=0"), (["plan", "--sigma", "1"], "--arms"),
                         (["other"], "invalid choice"), ([], "required")):  # fmt: skip

@@ -73,7 +73,7 @@ def test_summary_layout(tmp_path):
         ("fractional steps", (HEADER, ROW.replace("300", "300.5")), ("row 2", "'steps'", "300.5")),
         ("no method", (HEADER, ROW.replace("baseline", "")), ("row 2", "'method'", "empty")),
         ("missing column", (HEADER.replace("seed,", ""), ROW.replace(",1,", ",")), ("row 1", "'seed'")),
-        ("short row", (HEADER, "r1,main,m,baseline,1,300"), ("row 2", "6 cells", "wanted 9")),
+        ("short row", (HEADER, "r1,main,m,baseline,1,300"), ("row 2", "6 cells", "expected 9")),
         ("column twice", (HEADER + ",gsm8k", ROW + ",1"), ("row 1", "'gsm8k'", "twice")),
         (
             "no benchmark",

@@ -140,7 +140,7 @@ def test_bad_scores(small, name, cell, part):
     ("file", "text", "part"),
     [
         ("eval.json", "{", "not readable as JSON"),
-        ("manifest.json", "[1]", "a JSON list; wanted an object"),
+        ("manifest.json", "[1]", "a JSON list; expected an object"),
         ("eval.json", '{"benchmarks": {}}', "'benchmarks'"),
     ],
 )
@@ -257,8 +257,8 @@ def test_a_cut_off_last_line_is_dropped_and_named(tmp_path, end):
     [
         ('{"step": 1, "da\n{"step": 2, "data": {}}\n', "row 1: not JSON"),
         ('{"step": 2, "data": {}}\n{"step": 2, "data": {}}\n', "row 2: step 2 after step 2"),
-        ('{"step": 1}\n', "row 1: wanted"),
-        ('{"step": "1", "data": {}}\n', "row 1: wanted"),
+        ('{"step": 1}\n', "row 1: expected"),
+        ('{"step": "1", "data": {}}\n', "row 1: expected"),
     ],
 )
 def test_broken_metrics(tmp_path, text, part):

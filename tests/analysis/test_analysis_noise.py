@@ -158,7 +158,7 @@ def test_evaluations_in_a_record(noisy, tmp_path):
     path = study.runs.runs[0].path / "eval.json"
     entry = json.loads(path.read_text())
     whole = path.read_text()
-    for change, part in (({"step": 5}, "wanted growing steps"), ({"benchmarks": {}}, "'during', entry 3: KeyError")):
+    for change, part in (({"step": 5}, "expected growing steps"), ({"benchmarks": {}}, "'during', entry 3: KeyError")):
         dump(path, entry | {"during": [*entry["during"][:3], entry["during"][3] | change]})
         with pytest.raises(AnalysisError, match=part):
             held_out(study.runs.runs[0], {})

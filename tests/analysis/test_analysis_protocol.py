@@ -69,5 +69,5 @@ def test_looks_survive_a_round_trip_with_numbers_that_do_not_exist(protocol, rng
     assert again.of("a") == found.of("a")
     assert math.isnan(again.of("b").delta)
     assert (again.look, again.refused) == (1, "")
-    with pytest.raises(AnalysisError, match="wanted look, decisions and refused"):
+    with pytest.raises(AnalysisError, match="expected look, decisions and refused"):
         look_from_json({"look": 1})

@@ -112,7 +112,7 @@ def test_words_and_bad_arguments(finished, capsys, tmp_path):
     arguments = ["--runs", str(finished), "--design", "screen", "--orders", "50", "--out", str(tmp_path)]
     assert main(arguments) == 0
     assert (tmp_path / "replay.md").read_text() == capsys.readouterr().out
-    for wrong, part in ((["--design", "fixed"], "wanted sequential or screen"), (["--orders", "0"], "orders=0"),
+    for wrong, part in ((["--design", "fixed"], "expected sequential or screen"), (["--orders", "0"], "orders=0"),
                         (["--design", "none"], "unknown design 'none'")):  # fmt: skip
         assert main(["--runs", str(finished), *wrong]) == 2
         assert part in capsys.readouterr().err

@@ -60,7 +60,7 @@ def test_bad_designs(change, part):
     settings = {"name": "sequential", "arms": 4} | change
     with pytest.raises(AnalysisError, match=part):
         design(settings.pop("name"), settings.pop("arms"), **settings)
-    with pytest.raises(AnalysisError, match="wanted growing numbers"):
+    with pytest.raises(AnalysisError, match="expected growing numbers"):
         Design(name="own", arms=2, runs_J=(6, 4), controls_J=(8, 9))
     with pytest.raises(AnalysisError, match="as many controls or more"):
         Design(name="own", arms=2, runs_J=(4, 6), controls_J=(3, 9))
@@ -273,7 +273,7 @@ def test_what_a_look_needs_and_what_blocks_it(rng):
         look(2, cells)
     with pytest.raises(AnalysisError, match="look 2 wants 16 for the control plain"):
         runs_needed(PLAN, 2, ARMS, "plain", SEEDS[:9], first)
-    with pytest.raises(AnalysisError, match="wanted 3 different ones"):
+    with pytest.raises(AnalysisError, match="expected 3 different ones"):
         runs_needed(PLAN, 1, ARMS[:2], "plain", SEEDS, None)
 
 

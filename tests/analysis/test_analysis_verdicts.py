@@ -132,7 +132,7 @@ def test_two_pairs_have_no_interval_and_no_test(rng):
     result = paired(np.array([1.0, 2.0]), rng)
     assert (result.mean, result.sd) == pytest.approx((1.5, math.sqrt(0.5)))
     assert np.isnan([result.ci_low, result.ci_high, result.p_t, result.p_perm, tost(np.array([1.0, 2.0]), 5.0).p]).all()
-    assert result.reason == "two pairs; wanted 3 or more for an interval or a test"
+    assert result.reason == "two pairs; expected 3 or more for an interval or a test"
 
 
 def test_what_is_detectable_comes_from_the_pooled_sd_at_the_verdicts_level(spread, rows):

@@ -119,7 +119,7 @@ def test_online_bad_runs(run, part):
 
 
 def test_online_project_name():
-    with pytest.raises(AnalysisError, match="wanted wandb:ENTITY/PROJECT"):
+    with pytest.raises(AnalysisError, match="expected wandb:ENTITY/PROJECT"):
         load(["wandb:project"])
 
 

@@ -89,7 +89,7 @@ def test_a_value_of_another_kind_is_refused_for_a_run_too(run: Path, capsys: pyt
     with initialize_config_dir(config_dir=str(shipped("conf")), version_base="1.3"):
         rec.write_config(rec.RunRecord(run), plain(compose("run", overrides=[f"run_dir={run}"])))
     assert main([f"checkpoint={run}", "trainer=null"]) == 2
-    assert "trainer=None: wanted a block of settings" in capsys.readouterr().err
+    assert "trainer=None: expected a block of settings" in capsys.readouterr().err
 
 
 def test_verl_only_validates_with_the_weights_in_place(run: Path, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_nothing_measurable_is_refused_in_one_line(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([f"checkpoint={tmp_path / 'none'}"]) == 2
-    assert "wanted a run record (manifest.json), a checkpoint" in capsys.readouterr().err
+    assert "expected a run record (manifest.json), a checkpoint" in capsys.readouterr().err
     for folder in (run / "checkpoints").iterdir():
         (folder / "dataflex.json").unlink()
     assert main([f"checkpoint={run}"]) == 2

@@ -70,8 +70,8 @@ def test_prompts_are_counted_as_the_tokenizer_counts_them(model: Path) -> None:
         for p in prompts
     ]
     for limit in (5, 20, 31):
-        wanted = {number: count for number, count in enumerate(counted) if count > limit}
-        assert overlong(prompts, tokenizer, limit) == wanted
+        expected = {number: count for number, count in enumerate(counted) if count > limit}
+        assert overlong(prompts, tokenizer, limit) == expected
 
 
 def test_a_prompt_at_the_limit_is_whole_and_one_above_is_refused(tmp_path: Path, model: Path) -> None:

@@ -65,15 +65,15 @@ def test_a_library_that_takes_the_process_down_does_not_take_the_doctor_down(tmp
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted", "status", "says"),
+    ("name", "expected", "status", "says"),
     [
         ("torch", "torch>=2", "ok", "2."),
-        ("torch", "torch<2", "fail", "wanted <2 -> pip install 'torch<2'"),
+        ("torch", "torch<2", "fail", "expected <2 -> pip install 'torch<2'"),
         ("torchtitan-none", "torchtitan-none>=1,<2", "fail", "not installed -> pip install 'torchtitan-none"),
     ],
 )
-def test_versions_are_held_against_the_range(name, wanted, status, says):
-    check = doctor.check_package(name, Requirement(wanted))
+def test_versions_are_held_against_the_range(name, expected, status, says):
+    check = doctor.check_package(name, Requirement(expected))
     assert check.status == status
     assert says in check.line()
 
@@ -118,10 +118,10 @@ def test_the_table_of_hooks(capsys):
 
 
 def test_the_plugins_own_reason_is_passed_on():
-    answer = {"trainers": ["sync"], "status": "verl 0.8.0, wanted >=0.9.1,<0.10"}
+    answer = {"trainers": ["sync"], "status": "verl 0.8.0, expected >=0.9.1,<0.10"}
     check = doctor.check_registration("plugin in the driver", answer)
     assert check.status == "fail"
-    assert "not registered: verl 0.8.0, wanted >=0.9.1,<0.10 -> repair that" in check.line()
+    assert "not registered: verl 0.8.0, expected >=0.9.1,<0.10 -> repair that" in check.line()
 
 
 def test_importing_the_doctor_imports_no_big_library():

@@ -20,32 +20,32 @@ CASES = {
     "unknown benchmark": (["benchmark=text13"], ["unknown benchmark 'text13'; known: aime24, ", "paper12, text12"]),
     "no scorer group": (["scorer="], ["unknown scorer ''; known: advantage_magnitude, "]),
     "unknown group of verl": (["actor@actor_rollout_ref.actor=x"], ["unknown actor 'x'; known: actor, dp_actor, "]),
-    "null as method": (["method=null"], ["method=None: wanted a name of this group; known: ar, ", "uniform\n"]),
-    "number as task": (["task=3"], ["task=3: wanted a name of this group; known: multidomain3, "]),
-    "null as verl group": (["data=null"], ["data=None: wanted a name of this group; known: legacy_data\n"]),
-    "null as group of Hydra": (["hydra=null"], ["hydra=None: wanted a name of this group; known: "]),
-    "two methods in one": (["method=[ar,per]"], ["method=['ar', 'per']: wanted a name of this group; known: ar, "]),
-    "a word alone": (["difffilter"], ["'difffilter': wanted KEY=VALUE, as method=difffilter\n"]),
+    "null as method": (["method=null"], ["method=None: expected a name of this group; known: ar, ", "uniform\n"]),
+    "number as task": (["task=3"], ["task=3: expected a name of this group; known: multidomain3, "]),
+    "null as verl group": (["data=null"], ["data=None: expected a name of this group; known: legacy_data\n"]),
+    "null as group of Hydra": (["hydra=null"], ["hydra=None: expected a name of this group; known: "]),
+    "two methods in one": (["method=[ar,per]"], ["method=['ar', 'per']: expected a name of this group; known: ar, "]),
+    "a word alone": (["difffilter"], ["'difffilter': expected KEY=VALUE, as method=difffilter\n"]),
     "two equals signs": (["seed==3"], ["Error parsing override 'seed==3'"]),
-    "no policy": (["dataflex=null"], ["dataflex=None: wanted a block of settings\n"]),
-    "no trainer block": (["trainer=null"], ["trainer=None: wanted a block of settings: device, save_freq, "]),
-    "no actor block": (["actor_rollout_ref=null"], ["actor_rollout_ref=None: wanted a block of settings: model, "]),
-    "no model block": (["actor_rollout_ref.model=null"], ["actor_rollout_ref.model=None: wanted a block"]),
-    "no filter block": (["algorithm.filter_groups=null"], ["algorithm.filter_groups=None: wanted a block"]),
-    "number as block": (["regime=3"], ["regime=3: wanted a block of settings: data_fraction, label_noise\n"]),
+    "no policy": (["dataflex=null"], ["dataflex=None: expected a block of settings\n"]),
+    "no trainer block": (["trainer=null"], ["trainer=None: expected a block of settings: device, save_freq, "]),
+    "no actor block": (["actor_rollout_ref=null"], ["actor_rollout_ref=None: expected a block of settings: model, "]),
+    "no model block": (["actor_rollout_ref.model=null"], ["actor_rollout_ref.model=None: expected a block"]),
+    "no filter block": (["algorithm.filter_groups=null"], ["algorithm.filter_groups=None: expected a block"]),
+    "number as block": (["regime=3"], ["regime=3: expected a block of settings: data_fraction, label_noise\n"]),
     "no host": (["~host"], ["host is missing; every run needs it\n"]),
     "model of verl": (["model=hf_model"], ["model_name is missing"]),
-    "null as model": (["actor_rollout_ref.model.path=null"], ["actor_rollout_ref.model.path=None: wanted text\n"]),
-    "number as model": (["actor_rollout_ref.model.path=3"], ["actor_rollout_ref.model.path=3: wanted text\n"]),
-    "local model without a folder": (["model=local"], ["model=local stands for a folder; wanted model=path/to/fo"]),
-    "null as host name": (["host.name=null"], ["host.name=None: wanted text\n"]),
-    "null as sweep": (["sweep=null"], ["sweep=None: wanted a name\n"]),
-    "null as column": (["data.prompt_key=null"], ["data.prompt_key=None: wanted text\n"]),
-    "word as switch": (["force=maybe"], ["force='maybe': wanted true or false\n"]),
-    "number as switch": (["trainer.val_before_train=1"], ["trainer.val_before_train=1: wanted true or false\n"]),
-    "word as learning rate": (["actor_rollout_ref.actor.optim.lr=fast"], ["optim.lr='fast': wanted a number\n"]),
-    "word as save_freq": (["trainer.save_freq=often"], ["trainer.save_freq='often': wanted an integer\n"]),
-    "null as save_freq": (["trainer.save_freq=null"], ["trainer.save_freq=None: wanted an integer\n"]),
+    "null as model": (["actor_rollout_ref.model.path=null"], ["actor_rollout_ref.model.path=None: expected text\n"]),
+    "number as model": (["actor_rollout_ref.model.path=3"], ["actor_rollout_ref.model.path=3: expected text\n"]),
+    "local model without a folder": (["model=local"], ["model=local stands for a folder; expected model=path/to/fo"]),
+    "null as host name": (["host.name=null"], ["host.name=None: expected text\n"]),
+    "null as sweep": (["sweep=null"], ["sweep=None: expected a name\n"]),
+    "null as column": (["data.prompt_key=null"], ["data.prompt_key=None: expected text\n"]),
+    "word as switch": (["force=maybe"], ["force='maybe': expected true or false\n"]),
+    "number as switch": (["trainer.val_before_train=1"], ["trainer.val_before_train=1: expected true or false\n"]),
+    "word as learning rate": (["actor_rollout_ref.actor.optim.lr=fast"], ["optim.lr='fast': expected a number\n"]),
+    "word as save_freq": (["trainer.save_freq=often"], ["trainer.save_freq='often': expected an integer\n"]),
+    "null as save_freq": (["trainer.save_freq=null"], ["trainer.save_freq=None: expected an integer\n"]),
     "unknown scorer": (["dataflex.scorer.name=group_slove", "actuator=difffilter"], ["group_slove", "group_solve"]),
     "misspelt parameter": (["method=difffilter", "+dataflex.actuator.params.hihg=0.7"], ["hihg", "high", "low"]),
     "misspelt parameter in place": (
@@ -84,13 +84,13 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_one_line_and_exit_code_2(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    arguments, wanted = CASES[name]
+    arguments, expected = CASES[name]
     code = main([f"runs_dir={tmp_path / 'runs'}", *arguments])
     out, err = capfd.readouterr()
     assert code == 2
     assert err.startswith("error: ")
     assert err.count("\n") == 1
-    for text in wanted:
+    for text in expected:
         assert text in err
     assert "Traceback" not in out + err
     assert not (tmp_path / "runs").exists() or not list((tmp_path / "runs").iterdir())

@@ -43,9 +43,9 @@ def test_capped_tokens_equal_capped_responses_of_one_token(raw: list[float], cap
     mask_N[-1] = 0
     measure_B = torch.ones(len(raw) + 1, dtype=torch.float64)
     weight_N = scale_N_(value_N.clone(), mask_N, measure_B, offset_B1, cap)
-    wanted = scaled_B(torch.tensor(raw).double(), torch.tensor(length).double(), cap)
+    expected = scaled_B(torch.tensor(raw).double(), torch.tensor(length).double(), cap)
     assert weight_N[-1] == 0
-    assert torch.allclose(weight_N[:-1], torch.repeat_interleave(wanted, torch.tensor(length)).float(), atol=1e-4)
+    assert torch.allclose(weight_N[:-1], torch.repeat_interleave(expected, torch.tensor(length)).float(), atol=1e-4)
 
 
 def test_all_zero_says_nothing() -> None:

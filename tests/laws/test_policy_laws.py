@@ -201,6 +201,6 @@ def test_groups_of_one_have_a_value(method: str) -> None:
     }  # fmt: skip
     result = apply_policy({"method": method}, data)
     # difffilter: rates 0 and 1 are outside; maxvar and gfpo keep a group of one; topk: round(1.5) = 2 of equals
-    wanted = {"difffilter": [False] * 3, "maxvar": [True] * 3, "gfpo": [True] * 3, "topk": [True, True, False]}
-    assert result.keep == wanted.get(method)
+    expected = {"difffilter": [False] * 3, "maxvar": [True] * 3, "gfpo": [True] * 3, "topk": [True, True, False]}
+    assert result.keep == expected.get(method)
     assert all(bool(torch.isfinite(row).all()) for row in result.weights)

@@ -104,7 +104,7 @@ def test_one_domain_cannot_be_mixed() -> None:
         ({"scorer": {"name": "luck"}}, "unknown scorer 'luck'"),
         ({"name": "tsc"}, "unknown mixer 'tsc'; known: .*tscl"),
         ({"windows": 3}, "dataflex.mixer has no key 'windows'"),
-        ({"window": 1}, r"dataflex.mixer.window=1 \[steps\], wanted 2 or more"),
+        ({"window": 1}, r"dataflex.mixer.window=1 \[steps\], expected 2 or more"),
         ({"params": {"floor": 0.5}}, "floor 0.5 for 2 domains"),
     ],
 )
@@ -116,10 +116,10 @@ def test_bad_blocks_are_refused(block: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("proportions", "message"),
     [
-        ({"a": 0.5, "b": 0.6}, r"proportions \(a: 0.5, b: 0.6\) sum to 1.1, wanted 1"),
+        ({"a": 0.5, "b": 0.6}, r"proportions \(a: 0.5, b: 0.6\) sum to 1.1, expected 1"),
         ({"a": 0.5, "b": 0.2, "z": 0.3}, "unknown domain 'z'; known: a, b"),
         ({"a": 1.0}, "proportions lack the domain 'b'"),
-        ({"a": 1.5, "b": -0.5}, "the share of 'a' is 1.5, wanted 0 to 1"),
+        ({"a": 1.5, "b": -0.5}, "the share of 'a' is 1.5, expected 0 to 1"),
         ([0.5, 0.3, 0.2], r"proportions are 3 shares for 2 domains \(a, b\)"),
         ("half", "proportions must be a mapping or a list or null"),
     ],

@@ -82,10 +82,10 @@ def test_it_mixes_and_resumes() -> None:
 @pytest.mark.parametrize(
     ("shares", "message"),
     [
-        ([0.5, 0.6], r"wanted shares of at least 0 and of sum 1"),
-        ([1.5, -0.5], r"wanted shares of at least 0 and of sum 1"),
+        ([0.5, 0.6], r"expected shares of at least 0 and of sum 1"),
+        ([1.5, -0.5], r"expected shares of at least 0 and of sum 1"),
         ([float("inf"), 1.0], "with a NaN or Inf"),
-        ([1.0], r"of shape \(1,\), wanted \(2,\)"),
+        ([1.0], r"of shape \(1,\), expected \(2,\)"),
     ],
 )
 def test_what_is_no_share_is_refused(shares: list[float], message: str) -> None:

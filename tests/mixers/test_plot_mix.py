@@ -67,7 +67,7 @@ def test_it_writes_png_and_svg(tmp_path: Path, capsys: pytest.CaptureFixture[str
     ("lines", "message"),
     [
         ([], "no finished step in metrics.jsonl"),
-        ([{"step": 1, "data": {"actor/loss": 1.0}}], "wanted a run with a mixer"),
+        ([{"step": 1, "data": {"actor/loss": 1.0}}], "expected a run with a mixer"),
     ],
 )
 def test_a_run_without_a_mixer_is_refused(

@@ -14,7 +14,7 @@ from omegaconf import DictConfig
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.plan import Plan, resolve
-from dataflex_rl.config.schema import check_shape
+from dataflex_rl.config.schema import check_types
 from dataflex_rl.data.benchmarks.specs import BENCHMARKS
 from dataflex_rl.host.validate import validate
 
@@ -109,7 +109,7 @@ def test_the_whole_product_composes(method: str, model: str, host: str) -> None:
 def test_every_model_task_and_host_is_valid_together(model: str, task: str, host: str) -> None:
     choices = {"model": model, "task": task, "host": host, "benchmark": "none"}
     config, plan = checked(*(f"{group}={name}" for group, name in choices.items()))
-    check_shape(config, choices)
+    check_types(config, choices)
     assert (plan.model, plan.task, plan.host) == (model, task, host)
     assert bool(plan.warnings) <= (host == "cpu")
 

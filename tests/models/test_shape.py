@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.config.plan import resolve
-from dataflex_rl.config.schema import check_shape
+from dataflex_rl.config.schema import check_types
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.validate import validate
 
@@ -37,7 +37,7 @@ def test_what_ships_has_its_shape(host: str) -> None:
     with initialize_config_dir(config_dir=str(shipped("conf")), version_base="1.3"):
         for model, task in (("tiny", "toy3"), ("llama3_1_8b", "multidomain3"), ("smollm2_135m", "text3")):
             chosen = {"host": host, "model": model, "task": task, "benchmark": "text12"}
-            check_shape(compose("run", overrides=[f"{group}={name}" for group, name in chosen.items()]), chosen)
+            check_types(compose("run", overrides=[f"{group}={name}" for group, name in chosen.items()]), chosen)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_ships_has_its_shape(host: str) -> None:
 def test_what_fits_passes(config: DictConfig, key: str, value: object) -> None:
     changed = config.copy()
     OmegaConf.update(changed, key, value, merge=False)
-    check_shape(changed, CHOICES)
+    check_types(changed, CHOICES)
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ def test_no_block_set_to_null_ends_in_a_traceback(config: DictConfig) -> None:
         with open_dict(changed):
             OmegaConf.update(changed, key, None, merge=False)
         try:
-            check_shape(changed, CHOICES)
+            check_types(changed, CHOICES)
             validate(resolve(changed, dry=True).settings)
         except ConfigError as error:
             refused.append(str(error))

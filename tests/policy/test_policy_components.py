@@ -110,7 +110,7 @@ def test_an_empty_state_of_a_stateful_part_is_refused(monkeypatch: pytest.Monkey
     [
         ({"value": -1.0}, "actuator 'broken' gave a negative, NaN or infinite weight"),
         ({"value": float("inf")}, "actuator 'broken' gave a negative, NaN or infinite weight"),
-        ({"short": True}, r"actuator 'broken' gave weights of shape \(7,\), wanted \(8,\)"),
+        ({"short": True}, r"actuator 'broken' gave weights of shape \(7,\), expected \(8,\)"),
     ],
 )
 def test_impossible_weights_are_refused(params: dict[str, Any], message: str) -> None:
@@ -122,10 +122,10 @@ def test_impossible_weights_are_refused(params: dict[str, Any], message: str) ->
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("tensor", "actuator 'sloppy' gave a Tensor, wanted a dataflex_rl.components.pool.Selection"),
-        ("short", r"actuator 'sloppy' gave keep_B of shape \(7,\), wanted \(8,\)"),
-        ("float", "actuator 'sloppy' gave keep_B of torch.float32, wanted torch.bool"),
-        ("reason", r"actuator 'sloppy' gave reason_B of shape \(1,\), wanted \(8,\)"),
+        ("tensor", "actuator 'sloppy' gave a Tensor, expected a dataflex_rl.components.pool.Selection"),
+        ("short", r"actuator 'sloppy' gave keep_B of shape \(7,\), expected \(8,\)"),
+        ("float", "actuator 'sloppy' gave keep_B of torch.float32, expected torch.bool"),
+        ("reason", r"actuator 'sloppy' gave reason_B of shape \(1,\), expected \(8,\)"),
     ],
 )
 def test_an_impossible_selection_is_refused(what: str, message: str) -> None:
@@ -137,7 +137,7 @@ def test_an_impossible_selection_is_refused(what: str, message: str) -> None:
 @pytest.mark.usefixtures("parts")
 def test_a_score_of_another_length_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Counting, "__call__", lambda self, batch: torch.zeros(batch.size + 1))
-    with pytest.raises(SignalError, match=r"scorer 'counting' gave shape \(9,\), wanted \(8,\)"):
+    with pytest.raises(SignalError, match=r"scorer 'counting' gave shape \(9,\), expected \(8,\)"):
         apply_policy({"scorer": {"name": "counting"}, "actuator": {"name": "softmax"}}, DATA)
     monkeypatch.setattr(Counting, "__call__", lambda self, batch: torch.full((batch.size,), float("nan")))
     with pytest.raises(SignalError, match="scorer 'counting' gave a NaN or Inf on a response that is data"):

@@ -57,8 +57,8 @@ def test_a_scorer_and_an_actuator_compose(actuator: str, tmp_path: Path) -> None
 
 def test_a_knob_is_overridden_by_its_dotted_name(tmp_path: Path) -> None:
     block = composed(tmp_path, "method=difffilter", "dataflex.actuator.params.low=0", "dataflex.actuator.params.high=1")
-    knobs = Policy.from_config(block).config.links[0].actuator
-    assert (knobs.low, knobs.high) == (0.0, 1.0)
+    options = Policy.from_config(block).config.links[0].actuator
+    assert (options.low, options.high) == (0.0, 1.0)
 
 
 def test_the_composed_mixer_part_is_none(tmp_path: Path) -> None:

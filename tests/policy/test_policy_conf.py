@@ -16,7 +16,7 @@ from dataflex_rl.policy import Policy
 
 SCORERS = ("none", "reward", "advantage_magnitude", "group_solve", "token_prob")
 ACTUATORS = ("none", "difffilter", "maxvar", "gfpo", "topk", "ar", "per", "softmax", "diffband")
-# method -> (scorer, its knobs, actuator, its knobs): the setting of the study
+# method -> (scorer, its options, actuator, its options): the setting of the study
 STUDY: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
     "difffilter": (
         "group_solve", {"success_threshold": 0.5, "signal": "reward"}, "difffilter", {"low": 0.2, "high": 0.8}
@@ -52,8 +52,8 @@ def test_methods_are_the_studys_setting(method: str) -> None:
     policy = Policy.from_config(block)
     assert (policy.name, policy.kind) == (method, lookup("actuator", actuator).kind)
     # normalize: none for selectors (the study's rule), response for reweighters, token for the token-granular one
-    wanted = "none" if policy.kind == "select" else "token" if method == "ar" else "response"
-    assert block["actuator"]["normalize"] == wanted == policy.config.links[0].normalize
+    expected = "none" if policy.kind == "select" else "token" if method == "ar" else "response"
+    assert block["actuator"]["normalize"] == expected == policy.config.links[0].normalize
 
 
 def test_uniform_has_no_link() -> None:

@@ -153,14 +153,14 @@ def test_requires(block: dict[str, Any], fields: set[str]) -> None:
 
 
 def test_the_default_of_normalize_follows_the_actuator() -> None:
-    wanted = {"difffilter": "none", "per": "response", "ar": "token"}
+    expected = {"difffilter": "none", "per": "response", "ar": "token"}
     pairs = {"difffilter": "group_solve", "per": "reward", "ar": "token_prob"}
-    for actuator, normalize in wanted.items():
+    for actuator, normalize in expected.items():
         assert Policy.from_config(chosen(pairs[actuator], actuator)).config.links[0].normalize == normalize
 
 
 def test_an_integer_is_a_number_where_a_number_is_wanted() -> None:
     policy = Policy.from_config(chosen("group_solve", "difffilter", params={"low": 0, "high": 1}))
-    knobs = policy.config.links[0].actuator
-    assert (knobs.low, knobs.high) == (0.0, 1.0)
-    assert isinstance(knobs.low, float)
+    options = policy.config.links[0].actuator
+    assert (options.low, options.high) == (0.0, 1.0)
+    assert isinstance(options.low, float)

@@ -94,8 +94,8 @@ def test_difffilter() -> None:
     found = metrics(DIFF)
     flags = {key: found.pop(key) for key in ("acting", "empty_step", "empty_steps")}
     assert flags == {"acting": 1.0, "empty_step": 0.0, "empty_steps": 0.0}
-    wanted = OVER_ALL | {f"{key}/math": value for key, value in MATH.items()}
-    assert found == pytest.approx(wanted | {f"{key}/logic": value for key, value in LOGIC.items()})
+    expected = OVER_ALL | {f"{key}/math": value for key, value in MATH.items()}
+    assert found == pytest.approx(expected | {f"{key}/logic": value for key, value in LOGIC.items()})
 
 
 def test_reweighting_keeps_everything() -> None:

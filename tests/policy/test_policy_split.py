@@ -51,11 +51,11 @@ def test_public_blocks_run_unchanged(scorer: str, actuator: str, mechanism: str,
 
 def test_threshold_band_has_its_own_defaults() -> None:
     block = {"scorer": {"name": "group_solve_rate"}, "actuator": {"name": "threshold_band"}}
-    knobs = Policy.from_config(block).config.links[0].actuator
-    assert (knobs.low, knobs.high) == (0.0, 1.0)
+    options = Policy.from_config(block).config.links[0].actuator
+    assert (options.low, options.high) == (0.0, 1.0)
     block["actuator"]["params"] = {"low": 0.1}  # type: ignore[assignment]
-    knobs = Policy.from_config(block).config.links[0].actuator
-    assert (knobs.low, knobs.high) == (0.1, 1.0)
+    options = Policy.from_config(block).config.links[0].actuator
+    assert (options.low, options.high) == (0.1, 1.0)
 
 
 def test_an_alias_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:

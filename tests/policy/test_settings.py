@@ -48,12 +48,12 @@ def test_values_inside_the_range(key: str, value: Any, taken: Any) -> None:
         ("dataflex.mixer.domain_key", "", "dataflex.mixer.domain_key must be the name of a dataset column, got ''"),
         ("dataflex.mixer.oversample", float("nan"),
          "dataflex.mixer.oversample must be a number >= 1.0 (prompts generated per prompt consumed), got nan"),
-        ("regime.data_fraction", 0, "regime.data_fraction=0: wanted a share above 0, at most 1"),
-        ("regime.label_noise", 1.0, "regime.label_noise=1.0: wanted a share from 0 to below 1"),
-        ("wandb.mode", "on", "wandb.mode='on': wanted one of offline, online, disabled, or null"),
-        ("launcher.timeout", 0, "launcher.timeout=0: wanted a number above 0 [s], or null for no bound"),
-        ("data.train_batch_size", 0, "data.train_batch_size=0: wanted an integer >= 1 [prompts]"),
-        ("data.train_batch_size", 1.0, "data.train_batch_size=1.0: wanted an integer >= 1 [prompts]"),
+        ("regime.data_fraction", 0, "regime.data_fraction=0: expected a share above 0, at most 1"),
+        ("regime.label_noise", 1.0, "regime.label_noise=1.0: expected a share from 0 to below 1"),
+        ("wandb.mode", "on", "wandb.mode='on': expected one of offline, online, disabled, or null"),
+        ("launcher.timeout", 0, "launcher.timeout=0: expected a number above 0 [s], or null for no bound"),
+        ("data.train_batch_size", 0, "data.train_batch_size=0: expected an integer >= 1 [prompts]"),
+        ("data.train_batch_size", 1.0, "data.train_batch_size=1.0: expected an integer >= 1 [prompts]"),
     ],
 )  # fmt: skip
 def test_values_outside_are_refused_in_one_line(key: str, value: Any, says: str) -> None:
@@ -116,7 +116,7 @@ def test_every_setting_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--settings", "--json"]) == 0
     listed = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
     assert listed.keys() == named
-    assert listed["actuator=difffilter low"]["wanted"] == "a number"
+    assert listed["actuator=difffilter low"]["expected"] == "a number"
     assert listed["launcher.retries"]["default"] == "2"
 
 

@@ -24,7 +24,7 @@ def groups(text: str, *, first: int = 0, domain: int = 0, tokens: int = 10) -> l
 
 
 def run(options: Backfill, state: State, make: Callable[[int, int], list[Group]]) -> tuple[Batch, State, list[int]]:
-    """Play a step: make(round, wanted) gives the groups of a round of one domain."""
+    """Play a step: make(round, expected) gives the groups of a round of one domain."""
     asked = []
     while any(wanted_D(options, state)):
         asked.append(sum(wanted_D(options, state)))
@@ -88,7 +88,7 @@ def test_no_prompts_left_is_an_end() -> None:
 
 
 def test_surplus_serves_one_later_step() -> None:
-    # 2 wanted, 4 with signal: two are left for the next step, which then generates one group only
+    # 2 expected, 4 with signal: two are left for the next step, which then generates one group only
     first = finish(Backfill(), add(start((2,)), groups("ssss")))
     assert (uids(first.train), uids(first.carry)) == (["g0", "g1"], ["g2", "g3"])
     state = start((3,), first.carry)

@@ -65,13 +65,13 @@ def test_permuting_prompts_permutes_the_budget() -> None:
 @pytest.mark.parametrize(
     ("rates", "total", "n_min", "n_max", "message"),
     [
-        ([0.5, 0.5], 1, 1, 8, "a budget of 1 responses for 2 prompts; wanted 2 to 16 (n_min=1, n_max=8 each)"),
-        ([0.5, 0.5], 17, 1, 8, "a budget of 17 responses for 2 prompts; wanted 2 to 16"),
-        ([0.5], 8, 9, 8, "n_min=9; wanted at least 0 and at most n_max=8 responses"),
-        ([0.5], 8, -1, 8, "n_min=-1; wanted at least 0"),
-        ([1.5], 8, 1, 8, "wanted solve rates between 0 and 1, one per prompt, got [1.5]"),
-        ([float("nan")], 8, 1, 8, "wanted solve rates between 0 and 1, one per prompt, got [nan]"),
-        ([], 0, 1, 8, "wanted solve rates between 0 and 1, one per prompt, got []"),
+        ([0.5, 0.5], 1, 1, 8, "a budget of 1 responses for 2 prompts; expected 2 to 16 (n_min=1, n_max=8 each)"),
+        ([0.5, 0.5], 17, 1, 8, "a budget of 17 responses for 2 prompts; expected 2 to 16"),
+        ([0.5], 8, 9, 8, "n_min=9; expected at least 0 and at most n_max=8 responses"),
+        ([0.5], 8, -1, 8, "n_min=-1; expected at least 0"),
+        ([1.5], 8, 1, 8, "expected solve rates between 0 and 1, one per prompt, got [1.5]"),
+        ([float("nan")], 8, 1, 8, "expected solve rates between 0 and 1, one per prompt, got [nan]"),
+        ([], 0, 1, 8, "expected solve rates between 0 and 1, one per prompt, got []"),
     ],
 )
 def test_budgets_that_cannot_be(rates: list[float], total: int, n_min: int, n_max: int, message: str) -> None:
@@ -89,9 +89,9 @@ def test_screening_continues_what_is_mixed() -> None:
 @pytest.mark.parametrize(
     ("solved", "n_init", "n_continue", "message"),
     [
-        ([0], 1, 4, "two_phase: n_init=1; wanted at least 2 responses, one alone is never mixed"),
-        ([0], 2, 0, "two_phase: n_continue=0; wanted at least 1 response"),
-        ([3], 2, 4, r"two_phase: wanted 0 to n_init=2 solved responses of each prompt, got \[3\]"),
+        ([0], 1, 4, "two_phase: n_init=1; expected at least 2 responses, one alone is never mixed"),
+        ([0], 2, 0, "two_phase: n_continue=0; expected at least 1 response"),
+        ([3], 2, 4, r"two_phase: expected 0 to n_init=2 solved responses of each prompt, got \[3\]"),
     ],
 )
 def test_screenings_that_cannot_be(solved: list[int], n_init: int, n_continue: int, message: str) -> None:

@@ -49,8 +49,8 @@ def test_running_scores_are_the_scores_of_all() -> None:
     for found in (scores, again):
         assert found.brier() == pytest.approx((brier(rate_G, tries_G, solved_G), brier(domain_G, tries_G, solved_G)))
         for part, of_G in (("first", first_G), ("later", ~first_G)):
-            wanted = (brier(rate[of_G], tries_G[of_G], solved_G[of_G]) for rate in (rate_G, domain_G))
-            assert found.brier(part) == pytest.approx(tuple(wanted))
+            expected = (brier(rate[of_G], tries_G[of_G], solved_G[of_G]) for rate in (rate_G, domain_G))
+            assert found.brier(part) == pytest.approx(tuple(expected))
         assert found.table() == [pytest.approx(row) for row in calibration(rate_G, tries_G, solved_G)]
         assert found.responses == tries_G.sum()
 

@@ -35,7 +35,9 @@ def test_a_flattened_sampler_is_refused() -> None:
     # exp(.5 / 150) = 1.0033 at most between a rate of .5 and one of 0
     weight_C = Flat().weight_C(np.array([0.5, 0.0]))
     assert weight_C[0] / weight_C[1] == pytest.approx(1.00334, abs=1e-5)
-    with pytest.raises(ConfigError, match=r"prompt selector 'flat' does not select: .* a factor of 1\.\d\d, wanted at"):
+    with pytest.raises(
+        ConfigError, match=r"prompt selector 'flat' does not select: .* a factor of 1\.\d\d, expected at"
+    ):
         check_selects("flat", Flat())
     assert check_selects("sharp", Flat(scale=0.1)) > 1.5  # exp(.5 / .15) = 28 before the prior's smoothing
 

@@ -22,14 +22,14 @@ RNG = np.random.default_rng
 
 def test_none_is_the_shuffled_order_pass_by_pass() -> None:
     made, order = feed("none", table(10), 4, seed=3), shuffled(3, 10)
-    wanted = [*order(0), *order(1), *order(2)]
+    expected = [*order(0), *order(1), *order(2)]
     rows = []
     for step in range(1, 3):
         drawn = made.draw(4).rows
         made.observe(outcomes(step, drawn, np.full(10, 0.5), RNG(0)))
         rows += drawn
-    assert rows == [int(row) for row in wanted[:8]]
-    assert sorted(int(row) for row in wanted[:10]) == list(range(10))
+    assert rows == [int(row) for row in expected[:8]]
+    assert sorted(int(row) for row in expected[:10]) == list(range(10))
     assert isinstance(made, Feed)
 
 

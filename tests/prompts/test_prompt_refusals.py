@@ -1,4 +1,4 @@
-"""Every mistake is one line that names the thing, what it got and what it wanted."""
+"""Every mistake is one line that names the thing, what it got and what it expected."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_schedule_needs_an_end_and_few_levels() -> None:
     with pytest.raises(ConfigError, match="schedule gaussian ends with the run, so it needs its number of steps"):
         feed("curriculum", table(10), 2, steps=None, params={"schedule": "gaussian"})
     with pytest.raises(
-        ConfigError, match=r"'extra_info\.difficulty' has 101; wanted at most 100, or schedule adaptive"
+        ConfigError, match=r"'extra_info\.difficulty' has 101; expected at most 100, or schedule adaptive"
     ):
         feed("curriculum", table(101, difficulty=range(101)), 2, params={"schedule": "gaussian"})
 
@@ -132,15 +132,15 @@ def test_tables_that_do_not_fit() -> None:
         ({"history": {"p": [1]}}, "history must be a list of steps, got dict"),
         ({"history": [["p"]]}, "history step 1 must be a mapping {prompt: rewards}, got list"),
         ({"history": [{"p": 1.0}]}, "history step 1, prompt 'p' must be a list of rewards, got 1.0"),
-        ({"history": [{"p": [1.0]}, {"p": ["x"]}]}, "history step 2, prompt 'p': wanted finite rewards, got 'x'"),
-        ({"history": [{"p": [float("nan")]}]}, "history step 1, prompt 'p': wanted finite rewards, got nan"),
+        ({"history": [{"p": [1.0]}, {"p": ["x"]}]}, "history step 2, prompt 'p': expected finite rewards, got 'x'"),
+        ({"history": [{"p": [float("nan")]}]}, "history step 1, prompt 'p': expected finite rewards, got nan"),
         ({"prompts": ["q", "r"]}, "history step 1, prompt 'p' is unknown; known: q, r"),
         ({"prompts": "pq"}, "prompts must be a list of names or a mapping, got 'pq'"),
         ({"prompts": {"p": 1}}, "prompt 'p' must be a mapping like {'domain': ...}, got 1"),
         ({"n": 0}, "n must be an integer of at least 1 [prompts], got 0"),
         ({"n": 3}, "the data has 2 distinct prompts, fewer than a batch of 3"),
         ({"history": [{}], "prompts": ["p"]}, "history step 1 has no prompt; set n, the prompts of a batch"),
-        ({"seed": -1}, "seed=-1: wanted an integer from 0 to 4294967295"),
+        ({"seed": -1}, "seed=-1: expected an integer from 0 to 4294967295"),
         (
             {"config": {"name": "curriculum"}},
             "prompt 'p' has no column 'extra_info.difficulty', which the selector reads",
@@ -199,9 +199,9 @@ def told(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             {"take": [0, 1, 2], "used": 4},
-            "prompt selector 'told' chose [0, 1, 2], wanted at most 2 different candidates",
+            "prompt selector 'told' chose [0, 1, 2], expected at most 2 different candidates",
         ),
-        ({"take": [1, 1], "used": 4}, "prompt selector 'told' chose [1, 1], wanted at most 2 different candidates"),
+        ({"take": [1, 1], "used": 4}, "prompt selector 'told' chose [1, 1], expected at most 2 different candidates"),
         ({"take": [0, 4], "used": 5}, "prompt selector 'told' used 5 of 4 candidates and chose [0, 4]"),
         ({"take": [-1, 0], "used": 4}, "prompt selector 'told' used 4 of 4 candidates and chose [-1, 0]"),
         ({"take": [0, 3], "used": 2}, "prompt selector 'told' used 2 of 4 candidates and chose [0, 3]"),

@@ -116,7 +116,7 @@ def test_outcomes_of_single_responses() -> None:
     ("change", "message"),
     [
         ({"tries_G": [1]}, "outcomes of step 1: tries_G has 1 entries for 2 groups"),
-        ({"solved_G": [3, 0]}, "outcomes of step 1: wanted 0 <= solved <= tries in every group"),
+        ({"solved_G": [3, 0]}, "outcomes of step 1: expected 0 <= solved <= tries in every group"),
         ({"reward_G": [np.nan, 0.0]}, "outcomes of step 1: the mean reward of a group is a NaN or Inf"),
     ],
 )

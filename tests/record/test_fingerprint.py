@@ -56,7 +56,7 @@ def test_fingerprint_names_file_row_and_reason(tmp_path):
         dataset_fingerprint(path)
     assert len(dataset_fingerprint(path, prompt_column="question")) == 16
     rows().assign(prompt=["a", "b", "c"]).to_parquet(path)
-    with pytest.raises(ConfigError, match=r"x\.parquet: row 0: prompt is str 'a': wanted chat messages"):
+    with pytest.raises(ConfigError, match=r"x\.parquet: row 0: prompt is str 'a': expected chat messages"):
         dataset_fingerprint(path)
     rows(0).to_parquet(path)
     with pytest.raises(ConfigError, match=r"x\.parquet: no rows"):

@@ -97,9 +97,9 @@ def test_both_phases_need_the_same_items(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"correct": 1}, "item 0: correct=1, wanted true or false"),
+        ({"correct": 1}, "item 0: correct=1, expected true or false"),
         ({"correct": None}, "correct=None"),
-        ({"phase": "after"}, "phase 'after'; wanted one of untrained, trained"),
+        ({"phase": "after"}, "phase 'after'; expected one of untrained, trained"),
         ({"item": 1}, "item 1 of math_a is there twice"),
         ({"domain": "logic"}, "benchmark math_a has two domains: logic, math"),
     ],

@@ -206,8 +206,8 @@ def test_a_heartbeat_that_hangs_with_its_disk_finds_its_successor(tmp_path, monk
     slow = lock.Lock(
         record.lock, holder(host_id="far"), every=0.05, lost=lambda mine, successor: lost.append(successor["token"])
     )
-    beat = slow._beat
-    monkeypatch.setattr(slow, "_beat", lambda: gate.wait() and beat())
+    heartbeat = slow._beat
+    monkeypatch.setattr(slow, "_beat", lambda: gate.wait() and heartbeat())
     held = acquire(record)
     mine = record.lock.read_bytes()
     gate.set()

@@ -42,7 +42,7 @@ def test_nonfinite_is_null_and_said():
 @pytest.mark.parametrize("value", [[1], np.zeros(2), torch.zeros(2), {"a": 1}, object()])
 def test_a_value_that_is_no_number_is_refused_by_name(tmp_path, value):
     log = MetricsLog(RunRecord(tmp_path))
-    with pytest.raises(RecordError, match=r"metric 'actor/x' is a \w+, wanted a number"):
+    with pytest.raises(RecordError, match=r"metric 'actor/x' is a \w+, expected a number"):
         log.append(1, {"actor/x": value})
     assert read_metrics(RunRecord(tmp_path)) == []
 
@@ -50,7 +50,7 @@ def test_a_value_that_is_no_number_is_refused_by_name(tmp_path, value):
 @pytest.mark.parametrize("step", [0, 1, 2, 4, -1])
 def test_only_the_next_step_is_taken(tmp_path, step):
     record = filled(tmp_path, 2)
-    with pytest.raises(RecordError, match=rf"step {step} cannot follow step 2; wanted 3"):
+    with pytest.raises(RecordError, match=rf"step {step} cannot follow step 2; expected 3"):
         MetricsLog(record).append(step, {})
     assert [line["step"] for line in read_metrics(record)] == [1, 2]
 
@@ -74,7 +74,7 @@ def test_a_broken_line_elsewhere_is_an_error(tmp_path):
     with pytest.raises(RecordError, match=r"metrics\.jsonl:2 is no JSON"):
         read_metrics(record)
     record.metrics.write_text(lines[0] + lines[0])
-    with pytest.raises(RecordError, match=r"metrics\.jsonl:2 holds step 1, wanted step 2"):
+    with pytest.raises(RecordError, match=r"metrics\.jsonl:2 holds step 1, expected step 2"):
         read_metrics(record)
     record.metrics.write_text(lines[0] + '{"step": 2}\n')
     with pytest.raises(RecordError, match=r"metrics\.jsonl:2 is no"):

@@ -213,5 +213,5 @@ def test_a_broken_record_is_an_error_not_undone(tmp_path):
     record = RunRecord(tmp_path)
     write_json(record.status, {"state": "done"})
     record.metrics.write_text('{"step": 2, "data": {}}\n')
-    with pytest.raises(RecordError, match="holds step 2, wanted step 1"):
+    with pytest.raises(RecordError, match="holds step 2, expected step 1"):
         is_done(record, 1)

@@ -57,13 +57,13 @@ def test_status_of_a_life(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "wanted"),
+    ("field", "value", "expected"),
     [("step", None, "int"), ("steps", "3", "int"), ("attempts", True, "int"), ("error", 1, "str"), ("pid", "1", "int")],
 )
-def test_a_status_of_other_kinds_is_refused(tmp_path, field, value, wanted):
+def test_a_status_of_other_kinds_is_refused(tmp_path, field, value, expected):
     record = RunRecord(tmp_path)
     write_json(record.status, {"state": "running", field: value})
-    with pytest.raises(RecordError, match=rf"status\.json: {field} is {value!r}, wanted {wanted}"):
+    with pytest.raises(RecordError, match=rf"status\.json: {field} is {value!r}, expected {expected}"):
         read_status(record)
 
 
@@ -75,7 +75,7 @@ def test_a_cost_holds_numbers(tmp_path):
     assert read_cost(record) == cost
     for bad in ({"prompts": "8"}, {"tokens": {"generated": True}}, {"seconds": [1]}):
         write_json(record.cost, bad)
-        with pytest.raises(RecordError, match=r"cost\.json: .* wanted a number"):
+        with pytest.raises(RecordError, match=r"cost\.json: .* expected a number"):
             read_cost(record)
 
 
@@ -87,7 +87,7 @@ def test_status_refuses_unknown_states(tmp_path):
     with pytest.raises(RecordError, match=r"status\.json: state 'ready'; known: pending, running, done, failed"):
         read_status(record)
     write_json(record.status, [])
-    with pytest.raises(RecordError, match=r"status\.json holds a list, wanted an object"):
+    with pytest.raises(RecordError, match=r"status\.json holds a list, expected an object"):
         read_status(record)
 
 

@@ -24,7 +24,7 @@ def test_seed_accepts_integers(value, seed):
 
 @pytest.mark.parametrize("value", [True, False, np.True_, 1.0, "x", "3", -1, 2**32, None, [1], float("nan")])
 def test_seed_refuses_anything_else_naming_it(value):
-    with pytest.raises(ConfigError, match=r"seed=.*wanted an integer from 0 to 4294967295"):
+    with pytest.raises(ConfigError, match=r"seed=.*expected an integer from 0 to 4294967295"):
         parse_seed(value)
 
 

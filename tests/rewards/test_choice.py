@@ -61,7 +61,7 @@ def test_another_letter_is_wrong(letter: str) -> None:
 
 @pytest.mark.parametrize("gold", ["", "K", "a", "AB", "(A)"])
 def test_a_gold_answer_that_is_no_letter_is_an_error(gold: str) -> None:
-    with pytest.raises(ConfigError, match="wanted one letter A to J"):
+    with pytest.raises(ConfigError, match="expected one letter A to J"):
         compute_score("sciq", "The answer is A", gold)
 
 
@@ -158,5 +158,5 @@ def test_a_letter_is_read_as_a_careful_reader_would(letter: str, response: str) 
 
 @pytest.mark.parametrize("response", [None, 3, b"The answer is A", ["A"]])
 def test_a_response_that_is_no_text_is_an_error(response: object) -> None:
-    with pytest.raises(ConfigError, match=r"multiple choice: response .* wanted a text"):
+    with pytest.raises(ConfigError, match=r"multiple choice: response .* expected a text"):
         compute_score("sciq", response, "A")  # type: ignore[arg-type]

@@ -104,7 +104,7 @@ def test_gold_answers_round_trip() -> None:
 
 @pytest.mark.parametrize("gold", ["", "Ann", "Ann is a pirate", "Ann is a knight, Ann is a knave", "Ann is a knight;"])
 def test_a_broken_gold_answer_is_an_error_that_shows_it(gold: str) -> None:
-    with pytest.raises(ConfigError, match=r"gold answer .* wanted 'Ann is a knight, Bob is a knave', each"):
+    with pytest.raises(ConfigError, match=r"gold answer .* expected 'Ann is a knight, Bob is a knave', each"):
         compute_score("kk_hard", "Final answer: Ann is a knight", gold)
 
 
@@ -190,5 +190,5 @@ def test_letters_that_only_a_pattern_takes_for_the_same_are_read(gold: str, writ
 
 @pytest.mark.parametrize("response", [None, 3, b"Final answer: Ann is a knight"])
 def test_a_response_that_is_no_text_is_an_error(response: object) -> None:
-    with pytest.raises(ConfigError, match=r"knights and knaves: response .* wanted a text"):
+    with pytest.raises(ConfigError, match=r"knights and knaves: response .* expected a text"):
         compute_score("kk_hard", response, TWO)  # type: ignore[arg-type]

@@ -149,5 +149,5 @@ def test_an_answer_that_only_looks_the_same_is_wrong(gold: str, boxed: str) -> N
 
 @pytest.mark.parametrize(("response", "gold"), [(None, "5"), (5, "5"), (b"\\boxed{5}", "5"), ("\\boxed{5}", 5)])
 def test_what_is_no_text_is_an_error(response: object, gold: object) -> None:
-    with pytest.raises(ConfigError, match=r"math: (response|gold answer) .* wanted a text"):
+    with pytest.raises(ConfigError, match=r"math: (response|gold answer) .* expected a text"):
         compute_score("math500", response, gold)  # type: ignore[arg-type]

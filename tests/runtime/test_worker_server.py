@@ -102,7 +102,7 @@ def test_a_command_of_ours_is_forked_and_prints_as_itself(tmp_path: Path) -> Non
         subprocess.run([python, *arguments], env=environment(), text=True, timeout=120, capture_output=True)
         for python in (served()[STANDIN], sys.executable)
     ]
-    assert done[0].stderr == done[1].stderr == "error: dry_run='maybe': wanted false, true or json\n"
+    assert done[0].stderr == done[1].stderr == "error: dry_run='maybe': expected false, true or json\n"
     assert (done[0].returncode, done[0].stdout) == (done[1].returncode, done[1].stdout) == (2, "")
 
 

@@ -12,17 +12,21 @@ from pathlib import Path
 from dataflex_rl.sweep import fleet
 from dataflex_rl.sweep.commands import launch
 from dataflex_rl.sweep.interrupt import interruptible
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from tests.sweep.stubs import check, command, sweep
 
 
 def main(folder: Path, seconds: str) -> int:
     planned = sweep(folder, ["a", "b"], 3, cpus=1)
-    knobs = Knobs(max_concurrent=2, backoff=0.1)
+    options = LaunchOptions(max_concurrent=2, backoff=0.1)
     print("ready", flush=True)
     return interruptible(
         lambda interrupt: launch(
-            planned, knobs, command=command(folder, f"time.sleep({seconds})"), check=check(folder), interrupt=interrupt
+            planned,
+            options,
+            command=command(folder, f"time.sleep({seconds})"),
+            check=check(folder),
+            interrupt=interrupt,
         )
     )
 

@@ -73,13 +73,13 @@ def processes(runs_dir: Path) -> list[tuple[psutil.Process, list[str]]]:
     return living
 
 
-def descendant(process: subprocess.Popen[str], runs_dir: Path, wanted: Callable[[list[str]], bool]) -> psutil.Process:
+def descendant(process: subprocess.Popen[str], runs_dir: Path, expected: Callable[[list[str]], bool]) -> psutil.Process:
     """Return a process of a started sweep by its command line, when it is there."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         assert process.poll() is None, process.communicate()[0]
         for found, words in processes(runs_dir):
-            if wanted(words):
+            if expected(words):
                 return found
         time.sleep(0.1)
     raise AssertionError("the process did not appear")

@@ -13,7 +13,7 @@ from dataflex_rl.sweep.fleet import Fleet
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.launcher import Launcher
 from dataflex_rl.sweep.lock import held
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.store import Store
 from dataflex_rl.sweep.view import View
@@ -86,10 +86,10 @@ def journal(folder: Path) -> list[str]:
 
 
 def launch(
-    planned: Sweep, machines: Fleet, body: str | Callable[[Run], str], **knobs: object
+    planned: Sweep, machines: Fleet, body: str | Callable[[Run], str], **options: object
 ) -> tuple[int, str, Store]:
     """Launch a sweep of stubs; return the exit code, what was printed, the store."""
-    settings = Knobs(**{"backoff": 0.1, "patience": 2.0, **knobs})  # type: ignore[arg-type]
+    settings = LaunchOptions(**{"backoff": 0.1, "patience": 2.0, **options})  # type: ignore[arg-type]
     store, out = Store(planned.folder, every=0.0).create(), io.StringIO()
     store.cancel.unlink(missing_ok=True)
     with held(store.lock) as lock, View(file=out, live=False, every=0.0) as view:

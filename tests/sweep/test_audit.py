@@ -121,9 +121,9 @@ def edit(record: Path, name: str, old: str, new: str) -> None:
     [
         (lambda p: (p / "metrics.jsonl").unlink(), "it says done, but 0 of 1 steps have metrics"),
         (lambda p: (p / "metrics.jsonl").write_text('{"step":1,"data":{}}\n'), "0 of 1 steps have metrics"),
-        (lambda p: edit(p, "metrics.jsonl", '"step":1', '"step":true'), "holds step True, wanted step 1"),
+        (lambda p: edit(p, "metrics.jsonl", '"step":1', '"step":true'), "holds step True, expected step 1"),
         (lambda p: edit(p, "metrics.jsonl", ":0.5", ":NaN"), "NaN is no JSON number"),
-        (lambda p: edit(p, "metrics.jsonl", '{"step', '{"step":1,"data":{}}\n{"step'), "holds step 1, wanted step 2"),
+        (lambda p: edit(p, "metrics.jsonl", '{"step', '{"step":1,"data":{}}\n{"step'), "holds step 1, expected step 2"),
         (lambda p: (p / "eval.json").unlink(), "the untrained model is not evaluated"),
         (lambda p: (p / "eval_items.jsonl").unlink(), "but eval_items.jsonl counts null"),
         (lambda p: edit(p, "eval.json", '"correct": 3', '"correct": 4'), "but eval_items.jsonl counts"),
@@ -131,11 +131,11 @@ def edit(record: Path, name: str, old: str, new: str) -> None:
         (lambda p: (p / "manifest.json").unlink(), "manifest.json is missing"),
         (lambda p: (p / "config.yaml").unlink(), "config.yaml is missing"),
         (lambda p: (p / "config.yaml").write_bytes(b"\xff\xfe"), "is no configuration"),
-        (lambda p: (p / "status.json").write_text("[]"), "status.json holds a list, wanted an object"),
-        (lambda p: (p / "status.json").write_text('{"state": "done", "step": null}'), "step is None, wanted int"),
+        (lambda p: (p / "status.json").write_text("[]"), "status.json holds a list, expected an object"),
+        (lambda p: (p / "status.json").write_text('{"state": "done", "step": null}'), "step is None, expected int"),
         (lambda p: (p / "status.json").write_text("[" * 200_000), "status.json is no JSON"),
-        (lambda p: (p / "cost.json").write_text("[1]"), "cost.json holds a list, wanted an object"),
-        (lambda p: edit(p, "cost.json", "40", '"many"'), "tokens.generated is 'many', wanted a number"),
+        (lambda p: (p / "cost.json").write_text("[1]"), "cost.json holds a list, expected an object"),
+        (lambda p: edit(p, "cost.json", "40", '"many"'), "tokens.generated is 'many', expected a number"),
     ],
 )
 def test_a_record_that_is_not_what_it_says_is_named(tmp_path: Path, damage: Callable[[Path], Any], said: str) -> None:

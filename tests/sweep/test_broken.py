@@ -99,7 +99,7 @@ def test_a_second_launcher_is_refused(store: Store, tmp_path: Path, capsys: pyte
     [
         ("127.0.0.1:9", "no Ray cluster there (Connection refused)"),
         ("nosuch.invalid:6379", "no Ray cluster there ("),
-        ("localhost:x", "wanted HOST:PORT or auto"),
+        ("localhost:x", "expected HOST:PORT or auto"),
     ],
 )
 def test_an_address_without_a_cluster_is_refused_at_once(

@@ -17,7 +17,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.sweep.__main__ import main
 from dataflex_rl.sweep.commands import check_capacity
 from dataflex_rl.sweep.fleet import Fleet
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from tests.sweep.stubs import done_file, journal, launch, sweep
 
 
@@ -53,9 +53,9 @@ def test_what_fits_nowhere_is_refused_and_a_lost_machine_is_survived(
         assert fleet.slots(gpus=4, cpus=0.5) == 4
         too_big = sweep(tmp_path, ["a"], 1, gpus=16, cpus=1)
         with pytest.raises(ConfigError, match="needs 16 GPUs and 1 CPUs on one machine, but the largest"):
-            check_capacity(too_big, fleet, Knobs(address=machines.address))
+            check_capacity(too_big, fleet, LaunchOptions(address=machines.address))
         planned = sweep(tmp_path, ["a", "b"], 3, gpus=8, cpus=1)
-        assert check_capacity(planned, fleet, Knobs(address=machines.address)) == 2
+        assert check_capacity(planned, fleet, LaunchOptions(address=machines.address)) == 2
 
         def lose() -> None:
             while not any(line.startswith("end") for line in journal(tmp_path)):

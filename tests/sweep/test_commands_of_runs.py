@@ -22,11 +22,11 @@ from dataflex_rl.sweep.view import View
 @pytest.mark.slow
 def test_a_run_is_started_as_it_was_planned(machines: Fleet, tmp_path: Path) -> None:
     arguments = ["method=uniform,static", "seed=7", f"runs_dir={tmp_path}", "regime.label_noise=0.2"]
-    planned, knobs = plan_file("smoke_cpu", arguments)
+    planned, options = plan_file("smoke_cpu", arguments)
     store, out = Store(planned.folder).create(), io.StringIO()
     with held(store.lock) as lock, View(file=out, live=False) as view:
         launcher = Launcher(
-            planned, store, machines, knobs, view, environment=dict(os.environ),
+            planned, store, machines, options, view, environment=dict(os.environ),
             command=lambda run: [*run_command(run), "dry_run=json"],
             check=lambda run: None if store.log_of(run).exists() else "not yet",
         )  # fmt: skip

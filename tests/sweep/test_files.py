@@ -9,7 +9,7 @@ import pytest
 from dataflex_rl.config.paths import shipped
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.sweep.files import find_sweep, read_sweep
-from dataflex_rl.sweep.options import Knobs, knobs_of, split_settings
+from dataflex_rl.sweep.options import LaunchOptions, options_of, split_settings
 
 FILE = """
 name: mine
@@ -36,7 +36,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert (sweep.name, sweep.methods, sweep.seeds) == ("mine", ("uniform", "ar"), (0, 1, 2))
     assert sweep.vary == (("regime.label_noise=0.2",), ("regime.data_fraction=0.5",))
     assert sweep.estimate.tokens_per_gpu_second == {"tiny": 10}
-    assert knobs_of(sweep.launcher) == Knobs(retries=3, address="auto")
+    assert options_of(sweep.launcher) == LaunchOptions(retries=3, address="auto")
 
 
 def test_seeds_are_read_as_they_are_written(tmp_path: Path) -> None:
@@ -61,20 +61,20 @@ def test_seeds_are_read_as_they_are_written(tmp_path: Path) -> None:
         ("[model=tiny]", "[++method=ar]", "override '++method=ar': set method by methods:"),
         ("[model=tiny]", "[sweep=x]", "override 'sweep=x': set sweep by name:"),
         ("[regime.label_noise=0.2]", "[runs_dir=x]", "override 'runs_dir=x': set runs_dir by the command line"),
-        ("response_tokens: 100", "response_tokens: .inf", "estimate.response_tokens=inf: wanted a number above 0"),
+        ("response_tokens: 100", "response_tokens: .inf", "estimate.response_tokens=inf: expected a number above 0"),
         ("[uniform, ar]", "[uniform, ar, ar]", "methods names ar twice"),
-        ("[uniform, ar]", "uniform", "methods='uniform': wanted a list"),
+        ("[uniform, ar]", "uniform", "methods='uniform': expected a list"),
         ("name: mine", "name: a/b", "name='a/b'"),
-        ("vary: [[regime.label_noise=0.2]", "vary: [regime.label_noise=0.2", "wanted a list of lists"),
-        ("response_tokens: 100", "response_tokens: -1", "estimate.response_tokens=-1: wanted a number above 0"),
+        ("vary: [[regime.label_noise=0.2]", "vary: [regime.label_noise=0.2", "expected a list of lists"),
+        ("response_tokens: 100", "response_tokens: -1", "estimate.response_tokens=-1: expected a number above 0"),
         (
             "response_tokens: 100",
             "response_tokens: {a: 1}",
-            "response_tokens={'a': 1}: wanted a number",
+            "response_tokens={'a': 1}: expected a number",
         ),
-        ("{tiny: 10}", "10", "estimate.tokens_per_gpu_second=10: wanted a number above 0 for each model"),
+        ("{tiny: 10}", "10", "estimate.tokens_per_gpu_second=10: expected a number above 0 for each model"),
         ("[uniform, ar]", "[]", "lacks methods"),
-        ("[uniform, ar]", "[1]", "methods=[1]: wanted a list of texts"),
+        ("[uniform, ar]", "[1]", "methods=[1]: expected a list of texts"),
         ("seeds: 0-2", "seeds: []", "lacks seeds"),
         ("claim:", "1:", "unknown sweep key 1"),
         ("response_tokens", "answer_tokens", "unknown estimate 'answer_tokens'"),
@@ -122,7 +122,7 @@ def test_shipped_sweeps_have_their_controls_and_say_what_they_are(name: str, met
     assert head.startswith(f"# python -m dataflex_rl.sweep launch {name}")
     for part in ("# Claim:", "# Runs:", "# Cost:", "GPU-hours", "tokens", "# Feeds: python -m analysis.tables"):
         assert part in head
-    knobs_of(sweep.launcher)
+    options_of(sweep.launcher)
 
 
 def test_settings_are_split_from_the_overrides() -> None:
@@ -137,21 +137,21 @@ def test_settings_are_split_from_the_overrides() -> None:
     ("argument", "said"),
     [
         ("launcher.retires=1", "unknown launcher setting 'retires'; known: address, backoff"),
-        ("launcher.retries=-1", "launcher.retries=-1: wanted an integer >= 0"),
-        ("launcher.retries=1.5", "launcher.retries=1.5: wanted an integer >= 0"),
-        ("launcher.max_concurrent=0", "launcher.max_concurrent=0: wanted an integer >= 1"),
-        ("launcher.timeout=0", "wanted a number above 0 [s], or null for no bound"),
-        ("launcher.timeout=.inf", "launcher.timeout=inf: wanted a number above 0 [s]"),
-        ("launcher.backoff=.inf", "launcher.backoff=inf: wanted a number >= 0"),
-        ("launcher.gpus=.inf", "launcher.gpus=inf: wanted a number >= 0"),
-        ("launcher.cpus=.nan", "launcher.cpus=nan: wanted a number >= 0"),
-        ("launcher.backoff=soon", "launcher.backoff='soon': wanted a number >= 0"),
-        ("launcher.fail_fast=1", "launcher.fail_fast=1: wanted true or false"),
+        ("launcher.retries=-1", "launcher.retries=-1: expected an integer >= 0"),
+        ("launcher.retries=1.5", "launcher.retries=1.5: expected an integer >= 0"),
+        ("launcher.max_concurrent=0", "launcher.max_concurrent=0: expected an integer >= 1"),
+        ("launcher.timeout=0", "expected a number above 0 [s], or null for no bound"),
+        ("launcher.timeout=.inf", "launcher.timeout=inf: expected a number above 0 [s]"),
+        ("launcher.backoff=.inf", "launcher.backoff=inf: expected a number >= 0"),
+        ("launcher.gpus=.inf", "launcher.gpus=inf: expected a number >= 0"),
+        ("launcher.cpus=.nan", "launcher.cpus=nan: expected a number >= 0"),
+        ("launcher.backoff=soon", "launcher.backoff='soon': expected a number >= 0"),
+        ("launcher.fail_fast=1", "launcher.fail_fast=1: expected true or false"),
         ("launcher.cpus=[", "cannot be read as a value"),
-        ("launcher.address=5", "ray.address=5: wanted the address"),
+        ("launcher.address=5", "ray.address=5: expected the address"),
     ],
 )
 def test_settings_out_of_range_are_named(argument: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        knobs_of(split_settings([argument])[0])
+        options_of(split_settings([argument])[0])
     assert said in str(caught.value)

@@ -16,7 +16,7 @@ from dataflex_rl.sweep.fleet import Fleet
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.launcher import Launcher
 from dataflex_rl.sweep.lock import held
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.records import lacking
 from dataflex_rl.sweep.requests import plan_file
@@ -61,10 +61,10 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-def launch(planned: Sweep, machines: Fleet, command: Callable[[Run], list[str]], **knobs: object) -> tuple[int, str]:
+def launch(planned: Sweep, machines: Fleet, command: Callable[[Run], list[str]], **options: object) -> tuple[int, str]:
     """Launch a sweep whose runs are done when their records are; return exit code and output."""
     store, out = Store(planned.folder, every=0.0).create(), io.StringIO()
-    settings = Knobs(**{"backoff": 0.1, "retries": 1, **knobs})  # type: ignore[arg-type]
+    settings = LaunchOptions(**{"backoff": 0.1, "retries": 1, **options})  # type: ignore[arg-type]
     with held(store.lock) as lock, View(file=out, live=False) as view:
         launcher = Launcher(
             planned, store, machines, settings, view, environment=dict(os.environ), command=command, check=lacking

@@ -12,7 +12,7 @@ import pytest
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.sweep.commands import check_capacity
 from dataflex_rl.sweep.fleet import Fleet
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.plan import Run
 from tests.sweep.stubs import attempts, done_file, journal, launch, starts, sweep
 
@@ -21,14 +21,14 @@ def test_runs_start_seed_by_seed_over_the_methods_and_once(machines: Fleet, tmp_
     planned = sweep(tmp_path, ["a", "b", "c"], 2)
     code, out, store = launch(planned, machines, "", max_concurrent=1)
     assert code == 0
-    wanted = [f"m-t/{method}/seed_{seed}" for seed in (0, 1) for method in "abc"]
-    assert starts(tmp_path) == wanted
+    expected = [f"m-t/{method}/seed_{seed}" for seed in (0, 1) for method in "abc"]
+    assert starts(tmp_path) == expected
     assert "6/6 runs done, 0 running" in out
     assert {run_state.state for run_state in store.read_states().values()} == {"done"}
     code, out, _ = launch(planned, machines, "", max_concurrent=1)
     assert code == 0
     assert "6 runs, 6 of them done before" in out
-    assert starts(tmp_path) == wanted  # nothing was done twice
+    assert starts(tmp_path) == expected  # nothing was done twice
 
 
 def test_no_more_than_max_concurrent_run_at_once(machines: Fleet, tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ def test_gpus_are_those_of_the_allocation_and_none_without(machines: Fleet, tmp_
 def test_a_run_that_fits_nowhere_is_refused_before_anything_starts(machines: Fleet, tmp_path: Path) -> None:
     planned = sweep(tmp_path, ["a"], 1, gpus=64, cpus=2)
     with pytest.raises(ConfigError, match="needs 64 GPUs and 2 CPUs on one machine, but the largest of this machine"):
-        check_capacity(planned, machines, Knobs())
+        check_capacity(planned, machines, LaunchOptions())
     fits = sweep(tmp_path, ["a"], 1, cpus=machines.largest()[1])
-    assert check_capacity(fits, machines, Knobs()) == 1
+    assert check_capacity(fits, machines, LaunchOptions()) == 1
     many = sweep(tmp_path, ["a"], 1, cpus=0.01)
-    assert check_capacity(many, machines, Knobs(max_concurrent=3)) == 3
+    assert check_capacity(many, machines, LaunchOptions(max_concurrent=3)) == 3

@@ -13,7 +13,7 @@ from dataflex_rl.sweep.fleet import Fleet
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.launcher import Launcher
 from dataflex_rl.sweep.lock import held
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.store import Store
 from dataflex_rl.sweep.view import View
 from tests.sweep.stubs import attempts, check, command, launch, starts, sweep
@@ -69,7 +69,7 @@ def test_waits_double_up_to_ten_minutes(
     machines: Fleet, tmp_path: Path, backoff: float, times: int, wait: float
 ) -> None:
     planned, store = sweep(tmp_path, ["a"], 1), Store(tmp_path).create()
-    launcher = Launcher(planned, store, machines, Knobs(backoff=backoff), View(live=False), environment={})
+    launcher = Launcher(planned, store, machines, LaunchOptions(backoff=backoff), View(live=False), environment={})
     assert launcher._wait(times) == wait
 
 
@@ -81,7 +81,7 @@ def test_a_cancel_before_the_first_run_starts_nothing(machines: Fleet, tmp_path:
             planned,
             store,
             machines,
-            Knobs(),
+            LaunchOptions(),
             view,
             environment={},
             command=command(tmp_path, ""),

@@ -75,7 +75,7 @@ def test_a_launcher_elsewhere_lives_by_its_heartbeat(path: Path, monkeypatch: py
 
 @pytest.mark.parametrize(("ago", "alive"), [(30, True), (-30, True), (90, False), (-86400, False)])
 def test_whether_a_launcher_elsewhere_lives_at_a_glance(path: Path, ago: float, alive: bool) -> None:
-    """A beat a day ahead is the mistake of a clock, not a life of a day."""
+    """A heartbeat a day ahead is the mistake of a clock, not a life of a day."""
     write(path)
     os.utime(path, (time.time() - ago, time.time() - ago))
     assert launcher_alive(path) is alive

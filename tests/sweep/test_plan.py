@@ -58,10 +58,10 @@ def small(tmp_path: Path) -> str:
 def test_a_plan_in_json(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", file, f"runs_dir={tmp_path}/runs", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
-    wanted = [
+    expected = [
         (method, seed, regime) for seed in (0, 1) for regime in ("data25", "noise20") for method in ("uniform", "ar")
     ]
-    assert [(run["method"], run["seed"], run["regime"]) for run in plan["runs"]] == wanted
+    assert [(run["method"], run["seed"], run["regime"]) for run in plan["runs"]] == expected
     first = plan["runs"][0]
     assert first["run_dir"] == f"{tmp_path}/runs/mine/tiny-toy3+data25/uniform/seed_0"
     assert (first["model"], first["task"], first["gpus"], first["cpus"]) == ("tiny", "toy3", 0, 2)
@@ -73,12 +73,12 @@ def test_a_plan_in_json(file: str, tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_the_command_line_replaces_what_the_file_says(file: str, tmp_path: Path) -> None:
     arguments = ["method=uniform,per", "seed=3", "new_sweep=other", f"runs_dir={tmp_path}", "trainer.save_freq=1,2"]
-    plan, knobs = plan_file(file, [*arguments[:-1], "trainer.total_training_steps=5", "launcher.max_concurrent=2"])
+    plan, options = plan_file(file, [*arguments[:-1], "trainer.total_training_steps=5", "launcher.max_concurrent=2"])
     assert [(run.method, run.seed, run.steps) for run in plan.runs] == [
         (method, 3, 5) for _ in range(2) for method in ("uniform", "per")
     ]
     assert plan.folder == tmp_path / "other"
-    assert knobs.max_concurrent == 2
+    assert options.max_concurrent == 2
     assert "trainer.total_training_steps=3" not in plan.runs[0].arguments
     assert {"sweep=other", "seed=3", f"runs_dir={tmp_path}"} <= set(plan.runs[0].arguments)
 
@@ -137,11 +137,11 @@ def test_the_last_of_two_settings_counts() -> None:
         (["method=uniform,reward_gap"], "has no run of its control static"),
         (["method=uniform,nosuch"], "nosuch"),
         (["--dry"], "--dry: no option of a sweep"),
-        (["method="], "method=: wanted names of methods"),
-        (["method=uniform,,ar"], "method=uniform,,ar: wanted names of methods"),
-        (["new_sweep=a/b"], "sweep='a/b': wanted letters, digits"),
-        (["new_sweep="], "sweep='': wanted letters, digits"),
-        (["sweep=.."], "sweep='..': wanted letters, digits"),
+        (["method="], "method=: expected names of methods"),
+        (["method=uniform,,ar"], "method=uniform,,ar: expected names of methods"),
+        (["new_sweep=a/b"], "sweep='a/b': expected letters, digits"),
+        (["new_sweep="], "sweep='': expected letters, digits"),
+        (["sweep=.."], "sweep='..': expected letters, digits"),
         (["seed="], "seed"),
         (["seed=-1"], "seed"),
         (["seed=a"], "seed"),
@@ -156,9 +156,9 @@ def test_the_last_of_two_settings_counts() -> None:
         (["run_dir=/x"], "run_dir= belongs to a single run"),
         (["force=true"], "force= belongs to a single run"),
         (["++force=true"], "force= belongs to a single run"),
-        (["runs_dir=/tmp/a,/tmp/b"], "would lie in /tmp/a/mine and /tmp/b/mine; wanted one runs_dir="),
+        (["runs_dir=/tmp/a,/tmp/b"], "would lie in /tmp/a/mine and /tmp/b/mine; expected one runs_dir="),
         (["host=gpu8x2"], "host=gpu8x2 spans 2 machines"),
-        (["regime.label_noise=2"], "regime.label_noise=2: wanted a share"),
+        (["regime.label_noise=2"], "regime.label_noise=2: expected a share"),
     ],
 )
 def test_bad_plans_are_refused_in_one_line(
@@ -194,7 +194,7 @@ def test_bad_commands_are_refused_in_one_line(tmp_path: Path, capsys: pytest.Cap
     assert "unknown command 'start'; known: audit, cancel" in refused(capsys, "start", "smoke_cpu")
     assert "unknown sweep 'smoke'" in refused(capsys, "plan", "smoke")
     assert "which sweep?" in refused(capsys, "plan")
-    assert "--all: wanted KEY=VALUE" in refused(capsys, "status", "smoke_cpu", "--all")
+    assert "--all: expected KEY=VALUE" in refused(capsys, "status", "smoke_cpu", "--all")
     assert "was never launched" in refused(capsys, "status", "smoke_cpu", f"runs_dir={tmp_path}")
     assert "was never launched" in refused(capsys, "cancel", "smoke_cpu", f"runs_dir={tmp_path}")
 

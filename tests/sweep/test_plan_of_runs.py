@@ -47,5 +47,5 @@ def test_runs_without_a_sweep_file_may_lack_their_control(
     assert run_main(["-m", f"method={methods}", f"runs_dir={tmp_path}", "dry_run=json"]) == 0
     captured = capsys.readouterr()
     assert len(json.loads(captured.out)["runs"]) == 2
-    wanted = f"warning: no run of the control {warned} is among the methods: nothing can be paired\n"
-    assert captured.err == (wanted if warned else "")
+    expected = f"warning: no run of the control {warned} is among the methods: nothing can be paired\n"
+    assert captured.err == (expected if warned else "")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dataflex_rl.sweep import requests
-from dataflex_rl.sweep.options import Knobs
+from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.plan import Sweep
 from tests.sweep.stubs import sweep
 
@@ -32,12 +32,12 @@ def test_runs_at_once_and_time(
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     plain: Sweep = sweep(tmp_path, ["a", "b"], 2)
     runs = tuple(replace(run, gpus=0.0, cpus=cpus, seconds=seconds) for run in plain.runs)
-    found = requests._here(replace(plain, runs=runs), replace(Knobs(), max_concurrent=limit))
+    found = requests._here(replace(plain, runs=runs), replace(LaunchOptions(), max_concurrent=limit))
     assert (found["at_once_here"], found["seconds_here"]) == expected
 
 
 def test_a_gpu_run_and_a_cluster_say_nothing_of_this_machine(tmp_path: Path) -> None:
     plain: Sweep = sweep(tmp_path, ["a"], 1)
     on_gpu = replace(plain, runs=tuple(replace(run, gpus=1.0) for run in plain.runs))
-    assert requests._here(on_gpu, Knobs())["at_once_here"] is None
-    assert requests._here(plain, replace(Knobs(), address="auto"))["at_once_here"] is None
+    assert requests._here(on_gpu, LaunchOptions())["at_once_here"] is None
+    assert requests._here(plain, replace(LaunchOptions(), address="auto"))["at_once_here"] is None

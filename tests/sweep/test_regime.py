@@ -155,9 +155,9 @@ def test_answers_that_are_lists_are_exchanged_whole(tmp_path: Path) -> None:
         ("bad.parquet", "bad.parquet: cannot be read as parquet"),
         ("kinds.parquet", "columns of different types"),
         ("no_model.parquet", "no column reward_model, which a regime needs"),
-        ("null.parquet", "a row of data source 'x' has the ground_truth None; wanted an answer"),
-        ("no_key.parquet", "a row of data source 'x' has the ground_truth None; wanted an answer"),
-        ("ours.parquet", r"a row of data source 'gsm8k' has the ground_truth 3; wanted a text"),
+        ("null.parquet", "a row of data source 'x' has ground_truth None; expected an answer"),
+        ("no_key.parquet", "a row of data source 'x' has ground_truth None; expected an answer"),
+        ("ours.parquet", r"a row of data source 'gsm8k' has ground_truth 3; expected a text"),
     ],
 )
 def test_what_a_regime_cannot_be_drawn_from_is_one_line(tmp_path: Path, second: str, said: str) -> None:

@@ -42,7 +42,7 @@ def job(tmp_path: Path, code: str, **more: object) -> Job:
     ("code", "expected", "error"),
     [
         ("print('fine')", 0, None),
-        (LEAVE + "leave(2, 'x=1: wanted 2')", 2, "x=1: wanted 2"),
+        (LEAVE + "leave(2, 'x=1: expected 2')", 2, "x=1: expected 2"),
         (LEAVE + "leave(1, 'failed at step 3/9: no memory')", 1, "failed at step 3/9: no memory"),
         (LEAVE + "print('error: what a person reads'); leave(2, 'the field')", 2, "the field"),
         (LEAVE + "report(0, 'done before the crash'); print('crash'); sys.exit(3)", 3, "exit code 3: crash"),

@@ -17,7 +17,7 @@ from analysis.load.wandb_offline import log_records
 from dataflex_rl.config.wandb_mode import mode_of
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import MetricsLog, RunRecord, cut_metrics, read_manifest
-from dataflex_rl.runtime.uploader import Mirror
+from dataflex_rl.runtime.uploader import Uploader
 from dataflex_rl.runtime.wandb_log import identity, main, run_id, steps_from, summary_of
 from tests.sweep.records import finished
 from tests.sweep.wandb_server import service
@@ -50,7 +50,7 @@ def test_the_mode(block: dict[str, str] | None, environment: dict[str, str], mod
 
 
 def test_a_mode_that_is_none_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"wandb\.mode='on': wanted one of offline, online, disabled"):
+    with pytest.raises(ConfigError, match=r"wandb\.mode='on': expected one of offline, online, disabled"):
         mode_of({"mode": "on"}, {})
 
 
@@ -88,7 +88,7 @@ def test_the_summary_has_the_counts_that_the_analysis_reads(record: RunRecord) -
 
 def test_offline_twice_is_one_run_with_every_step_once(record: RunRecord, tmp_path: Path) -> None:
     for _ in range(2):  # the second time as after a resume
-        mirror = Mirror(record, {"project": "p"})
+        mirror = Uploader(record, {"project": "p"})
         assert mirror.finish() is None
     manifest = json.loads(record.manifest.read_text())
     assert mirror.where == manifest["wandb"]["where"] == str(next(record.path.glob("wandb/offline-run-*")))
@@ -104,12 +104,12 @@ def test_offline_twice_is_one_run_with_every_step_once(record: RunRecord, tmp_pa
 
 def test_after_a_resume_no_step_is_there_twice(record: RunRecord) -> None:
     """The copy of an attempt that got to step 3, then that of a resume from step 2 which got to step 4."""
-    assert Mirror(record, {"project": "p"}).finish() is None
+    assert Uploader(record, {"project": "p"}).finish() is None
     cut_metrics(record, 2)
     log = MetricsLog(record)
     for step in (3, 4):
         log.append(step, {"dataflex/reward_all": step / 10})
-    assert Mirror(record, {"project": "p"}).finish() is None
+    assert Uploader(record, {"project": "p"}).finish() is None
     (file,) = record.path.glob("wandb/offline-run-*/*.wandb")
     runs, history = [], []
     for chunk in log_records(file.read_bytes(), []):
@@ -137,15 +137,15 @@ def test_online_a_resume_continues_the_same_run_without_a_step_twice(
     with service() as found:
         for name, value in (("MODE", "online"), ("BASE_URL", found.url), ("API_KEY", "a" * 40)):
             monkeypatch.setenv(f"WANDB_{name}", value)
-        first = Mirror(record, {})
+        first = Uploader(record, {})
         first.start()
-        first.stop(patience=30.0)
+        first.stop(grace=30.0)
         assert [line["_step"] for line in found.history] == [1, 2, 3]
         cut_metrics(record, 2)
         log = MetricsLog(record)
         for step in (3, 4, 5):
             log.append(step, {"dataflex/reward_all": step / 10})
-        second = Mirror(record, {})
+        second = Uploader(record, {})
         second.start()
         assert second.finish() is None
         lines = [line for line in found.history if "dataflex/reward_all" in line]
@@ -174,7 +174,7 @@ def test_a_failure_of_wandb_is_one_line_and_recorded(record: RunRecord, monkeypa
     (record.path / "wandb").write_text("in the way")
     monkeypatch.setenv("WANDB_BASE_URL", "not a url")
     before = record.metrics.read_bytes()
-    said = Mirror(record, {}).finish()
+    said = Uploader(record, {}).finish()
     assert said is not None
     assert said.startswith("W&B (offline) failed: ")
     assert "\n" not in said
@@ -184,7 +184,7 @@ def test_a_failure_of_wandb_is_one_line_and_recorded(record: RunRecord, monkeypa
 
 
 def test_disabled_does_nothing(record: RunRecord) -> None:
-    assert Mirror(record, {"mode": "disabled"}).finish() is None
+    assert Uploader(record, {"mode": "disabled"}).finish() is None
     assert "wandb" not in json.loads(record.manifest.read_text())
 
 

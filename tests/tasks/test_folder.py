@@ -123,7 +123,7 @@ def test_many_at_once_leave_one_of_them_whole_and_readers_always_find_one(tmp_pa
 def test_a_folder_with_anything_else_in_it_is_refused_and_kept(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "letters").write_text("dear")
-    with pytest.raises(ConfigError, match=r"home: has letters; wanted a new folder, or one with nothing but a, b"):
+    with pytest.raises(ConfigError, match=r"home: has letters; expected a new folder, or one with nothing but a, b"):
         put(tmp_path / "home", "1")
     assert contents(tmp_path / "home") == {"letters": b"dear"}
 
@@ -191,7 +191,7 @@ def test_prepared_data_are_ready_once_the_whole_folder_is_there(
         ("/dev/full/x", "/dev/full/x: cannot be written"),
         (__file__, "cannot be written"),
         (f"{os.sep}tmp{os.sep}{'x' * 300}", "File name too long"),
-        ("", "out='': wanted a folder"),
+        ("", "out='': expected a folder"),
     ],
 )
 def test_a_folder_that_cannot_be_is_refused_in_one_line(

@@ -71,10 +71,10 @@ def test_good_items_pass() -> None:
         ([MATH, MATH], r"math500: item id 'b' occurs more than once \(1 ids do\)"),
         (
             [MATH, replace(MATH, item_id="d", gold="")],
-            "answers of 1 of 2 prompts wrongly, wanted 0; first",
+            "answers of 1 of 2 prompts wrongly, expected 0; first",
         ),
         ([replace(MATH, gold="{")], "item 'b', gold '{'"),
-        ([replace(SCIENCE, gold="Z")], "gold answer 'Z', wanted one letter A to J"),
+        ([replace(SCIENCE, gold="Z")], "gold answer 'Z', expected one letter A to J"),
         ([replace(SCIENCE, source="nowhere")], "unknown data_source 'nowhere'; known: aime24"),
     ],
 )
@@ -93,5 +93,5 @@ def test_the_order_of_options_depends_on_the_key_alone() -> None:
 
 @pytest.mark.parametrize("wrong", [[], ["right"], ["Right "], ["a", "a"], [str(i) for i in range(10)]])
 def test_options_must_differ_and_have_letters(wrong: list[str]) -> None:
-    with pytest.raises(ConfigError, match="wanted 2 to 10 different ones"):
+    with pytest.raises(ConfigError, match="expected 2 to 10 different ones"):
         with_options("Which?", "right", wrong, key="k")

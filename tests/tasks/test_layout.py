@@ -161,9 +161,9 @@ def test_a_split_may_stand_in_the_name_beside_other_datasets(tmp_path: Path, hub
         (["gsm8k/test.jsonl", "gsm8k/0.jsonl"], "which rows are meant. 0.jsonl say no split beside others that do"),
         (["gsm8k/train.jsonl"], "train.jsonl are not all of split 'test'"),
         (["gsm8k/socratic/test.jsonl"], "has socratic/test.jsonl, which name no configuration 'main'"),
-        (["gsm8k/train_and_test.jsonl"], "train_and_test.jsonl names test and train; wanted one split"),
+        (["gsm8k/train_and_test.jsonl"], "train_and_test.jsonl names test and train; expected one split"),
         (["gsm8k/test-00001-of-00003.jsonl", "gsm8k/test-00002-of-00003.jsonl"], "test-.: part 00000 of 3 is missing"),
-        (["gsm8k/test.jsonl", "gsm8k/more.jsonl.gz"], "has gsm8k/more.jsonl.gz; wanted .*.csv alone"),
+        (["gsm8k/test.jsonl", "gsm8k/more.jsonl.gz"], "has gsm8k/more.jsonl.gz; expected .*.csv alone"),
         (["gsm8k.jsonl", "gsm8k_test.jsonl"], "gsm8k.jsonl say no split beside others"),
     ],
 )
@@ -189,7 +189,7 @@ def test_a_named_file_is_read_unless_its_name_says_another_split(tmp_path: Path,
         write(tmp_path / file, rows("gsm8k")[:2])
     for file in ("mine.jsonl", "test-a.jsonl"):
         assert found("gsm8k", tmp_path / file) == hub_ids["gsm8k"]
-    with pytest.raises(ConfigError, match=r"train-a.jsonl names split 'train'; wanted 'test'"):
+    with pytest.raises(ConfigError, match=r"train-a.jsonl names split 'train'; expected 'test'"):
         found("gsm8k", tmp_path / "train-a.jsonl")
 
 
@@ -210,7 +210,7 @@ def test_rows_that_name_another_split_are_dropped_and_counted(tmp_path: Path) ->
     assert len(load(BENCHMARKS["aime24"], str(tmp_path), seed=0).items) == 2  # the column says something else
     splits = ("train", "test")
     write(tmp_path / "aime24.jsonl", [row | {"split": s} for row, s in zip(rows("aime24"), splits, strict=True)])
-    with pytest.raises(ConfigError, match="aime24: column 'split' holds test, train; wanted the rows of one split"):
+    with pytest.raises(ConfigError, match="aime24: column 'split' holds test, train; expected the rows of one split"):
         load(BENCHMARKS["aime24"], str(tmp_path), seed=0)
 
 

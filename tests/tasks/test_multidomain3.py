@@ -76,19 +76,19 @@ def test_the_sources_of_mathematics_take_turns(root: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("task=multidomain_science", "against=none"), "science has 3 prompts left, wanted 5000 \\+ 100 held out"),
+        (("task=multidomain_science", "against=none"), "science has 3 prompts left, expected 5000 \\+ 100 held out"),
         (("task=multidomain3",), "against=paper12: .* is not there; run first: .* benchmark=paper12"),
         (("task=nothing",), "unknown task 'nothing'; known: multidomain3"),
         (("benchmark=nothing",), "unknown benchmark 'nothing'; known: aime24"),
-        (("task=a", "benchmark=b"), "wanted one of task=NAME and benchmark=NAME"),
-        ((), "wanted one of task=NAME and benchmark=NAME"),
+        (("task=a", "benchmark=b"), "expected one of task=NAME and benchmark=NAME"),
+        ((), "expected one of task=NAME and benchmark=NAME"),
         (("task=text3", "sed=1"), "unknown setting 'sed=1'; known: against="),
-        (("task=text3", "seed=-1"), "seed='-1': wanted an integer >= 0"),
+        (("task=text3", "seed=-1"), "seed='-1': expected an integer >= 0"),
         (("task=text3", "seed=1", "seed=2"), "seed is set twice"),
-        (("benchmark=gsm8k", "any_size=maybe"), "any_size='maybe': wanted true or false"),
-        (("task=multidomain_math", "prompts=0"), "prompts='0': wanted an integer >= 1"),
-        (("task=multidomain_math", "held_out=0"), "held_out='0': wanted an integer >= 1"),
-        (("task=multidomain_math", f"prompts={'9' * 5000}"), "prompts='9{20}\\.\\.\\.': wanted an integer"),
+        (("benchmark=gsm8k", "any_size=maybe"), "any_size='maybe': expected true or false"),
+        (("task=multidomain_math", "prompts=0"), "prompts='0': expected an integer >= 1"),
+        (("task=multidomain_math", "held_out=0"), "held_out='0': expected an integer >= 1"),
+        (("task=multidomain_math", f"prompts={'9' * 5000}"), "prompts='9{20}\\.\\.\\.': expected an integer"),
         (("task=text3",), "source: is no setting of task=text3, which takes out, seed, against, train_size, val_size"),
         (("benchmark=text12",), "source: is no setting of benchmark=text12, which takes out$"),
         (("benchmark=gsm8k", "prompts=7"), "prompts: is no setting of benchmark=gsm8k, which takes source, out, seed"),
@@ -107,7 +107,7 @@ def test_a_request_that_cannot_be_met_is_refused_in_one_line(
 def test_sizes_of_text3_fit_its_domains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for size in ("10", "0"):
         assert main(["task=text3", f"out={tmp_path}", f"train_size={size}", "against=none"]) == 2
-        assert f"text3 train_size: got {size}, wanted a positive multiple of 3" in capsys.readouterr().err
+        assert f"text3 train_size: got {size}, expected a positive multiple of 3" in capsys.readouterr().err
 
 
 def test_text3_of_another_size_says_how_a_run_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def test_the_difficulty_of_knights_is_the_number_of_people() -> None:
 def test_a_missing_column_is_named(name: str, tmp_path: Path) -> None:
     column = SOURCES[name].columns[0]
     records = [{key: value for key, value in row.items() if key != column} for row in rows(name)]
-    with pytest.raises(ConfigError, match=rf"{name}: .* has no column '{column}'; wanted .*; it has: "):
+    with pytest.raises(ConfigError, match=rf"{name}: .* has no column '{column}'; expected .*; it has: "):
         load(SOURCES[name], write(tmp_path, name, records), seed=0)
 
 
@@ -173,12 +173,12 @@ def test_a_blank_question_is_dropped_and_counted(name: str, column: str, tmp_pat
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"names": ["Iris", None]}, "column 'names' holds .* wanted a list of texts"),
-        ({"names": "Io"}, "column 'names' holds 'Io', wanted a list of texts"),
+        ({"names": ["Iris", None]}, "column 'names' holds .* expected a list of texts"),
+        ({"names": "Io"}, "column 'names' holds 'Io', expected a list of texts"),
         ({"names": ["Iris", "IRIS"]}, r"2 names \['Iris', 'IRIS'\] and 2 roles"),
         ({"names": ["Iris", " "]}, "row 0 is not in the public schema"),
         ({"names": ["Iris", "Bo is a knight, Al"]}, "row 0 is not in the public schema"),
-        ({"solution": "TF"}, "column 'solution' holds 'TF', wanted a list"),
+        ({"solution": "TF"}, "column 'solution' holds 'TF', expected a list"),
     ],
 )
 def test_people_must_have_names_that_can_be_told_apart(change: dict[str, object], message: str, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_two_files_of_one_dataset_are_ambiguous(tmp_path: Path) -> None:
     for name in ("gsm8k.csv", "gsm8k.jsonl", "gsm8k/0.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("[]")
-    with pytest.raises(ConfigError, match=r"gsm8k: source=.* has gsm8k.csv and gsm8k.jsonl and gsm8k/; wanted one"):
+    with pytest.raises(ConfigError, match=r"gsm8k: source=.* has gsm8k.csv and gsm8k.jsonl and gsm8k/; expected one"):
         read(tmp_path)
 
 

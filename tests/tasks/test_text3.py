@@ -16,7 +16,7 @@ from dataflex_rl.data.tasks.generated import Problem, distinct, entries, is_held
 from dataflex_rl.data.tasks.items import Item, read_items
 from dataflex_rl.data.tasks.overlap import Index
 from dataflex_rl.data.tasks.shares import Tap, share_out
-from dataflex_rl.data.tasks.text3 import Text3Knobs, domain_items, prepare
+from dataflex_rl.data.tasks.text3 import Text3Options, domain_items, prepare
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.rewards.dispatch import SOURCES, compute_score
 from dataflex_rl.rewards.knights import parse_gold
@@ -30,7 +30,7 @@ def bench() -> list[Item]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, bench: list[Item]) -> Path:
     made = tmp_path_factory.mktemp("text3")
-    prepare(made, Text3Knobs(train_size=150, val_size=30), bench)
+    prepare(made, Text3Options(train_size=150, val_size=30), bench)
     return made
 
 
@@ -58,8 +58,8 @@ def test_training_shares_no_question_with_validation_or_benchmarks(folder: Path,
 def test_the_same_knobs_give_the_same_bytes_and_another_seed_others(
     folder: Path, tmp_path: Path, bench: list[Item]
 ) -> None:
-    prepare(tmp_path / "a", Text3Knobs(train_size=150, val_size=30), bench)
-    prepare(tmp_path / "b", Text3Knobs(train_size=150, val_size=30, seed=1), bench)
+    prepare(tmp_path / "a", Text3Options(train_size=150, val_size=30), bench)
+    prepare(tmp_path / "b", Text3Options(train_size=150, val_size=30, seed=1), bench)
     same, other = ((tmp_path / name / "train.parquet").read_bytes() for name in "ab")
     assert same == (folder / "train.parquet").read_bytes() != other
 
@@ -175,14 +175,14 @@ def test_one_question_in_five_is_held_out() -> None:
 def test_a_generator_that_repeats_itself_is_an_error() -> None:
     same = itertools.repeat(Problem(kind="k", level=1, question="What is 1 + 1?", gold="2"))
     held_out = is_held_out(next(same))
-    with pytest.raises(ConfigError, match="k at level 1 has 1 different questions left, wanted 2; ask for fewer"):
+    with pytest.raises(ConfigError, match="k at level 1 has 1 different questions left, expected 2; ask for fewer"):
         distinct(same, 2, held_out=held_out, seen=set())
 
 
 def tap(level: int, size: int) -> Tap:
     """Return a source of `size` items whose gold answers are their level."""
     items = iter([Item(source="s", domain="d", item_id="i", question="q", gold=str(level))] * size)
-    return Tap(level=level, take=lambda wanted: list(itertools.islice(items, wanted)))
+    return Tap(level=level, take=lambda expected: list(itertools.islice(items, expected)))
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_a_gold_answer_that_grades_wrong_stops_the_build():
     check_grading(rows)
     rows[4]["reward_model"]["ground_truth"] += "</s>"
     with pytest.raises(
-        ConfigError, match=r"answers of 1 of 9 prompts wrongly, wanted 0; first: prompt '.*', gold '.*'"
+        ConfigError, match=r"answers of 1 of 9 prompts wrongly, expected 0; first: prompt '.*', gold '.*'"
     ):
         check_grading(rows)
 
@@ -109,11 +109,11 @@ def test_a_wrong_answer_that_grades_right_stops_the_build():
 
 @pytest.mark.parametrize("size", [0, -3, 10])
 def test_a_size_that_is_no_multiple_of_three_is_refused(tmp_path, size):
-    with pytest.raises(ConfigError, match=f"toy3 train size: got {size}, wanted a positive multiple of 3"):
+    with pytest.raises(ConfigError, match=f"toy3 train size: got {size}, expected a positive multiple of 3"):
         prepare_toy3(tmp_path, seed=0, train_size=size, val_size=3)
 
 
 def test_more_prompts_than_exist_are_refused(monkeypatch):
     monkeypatch.setattr(toy3, "MAX_ANSWER", 1)
-    with pytest.raises(ConfigError, match="toy3 math: wanted 2000 distinct prompts, found"):
+    with pytest.raises(ConfigError, match="toy3 math: expected 2000 distinct prompts, found"):
         make_rows(random.Random(0), split="train", size=6000, first_index=0)

@@ -8,11 +8,11 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
 
 from dataflex_rl.data.tiny.build import cached_model, cached_toy3
-from dataflex_rl.data.tiny.knobs import DataKnobs, ModelKnobs
 from dataflex_rl.data.tiny.model import build_model, draw_batch
+from dataflex_rl.data.tiny.options import DataOptions, ModelOptions
 from dataflex_rl.data.tiny.tokenizer import build_tokenizer
 
-SMALL = ModelKnobs(steps=20, batch=32, warmup_steps=5)
+SMALL = ModelOptions(steps=20, batch=32, warmup_steps=5)
 
 
 def digests(folder):
@@ -35,14 +35,14 @@ def test_the_same_knobs_give_the_same_bytes_on_any_number_of_threads(built, tmp_
 
 
 def test_another_seed_gives_another_model(built, tmp_path):
-    build_model(tmp_path / "other", ModelKnobs(seed=1, steps=20, batch=32, warmup_steps=5))
+    build_model(tmp_path / "other", ModelOptions(seed=1, steps=20, batch=32, warmup_steps=5))
     assert digests(tmp_path / "other")["model.safetensors"] != digests(built)["model.safetensors"]
 
 
 def test_the_vetted_settings_are_the_defaults():
     # Measured with these: half right untrained, and forty points more after sixty steps of GRPO.
-    assert dataclasses.astuple(ModelKnobs()) == (0, 64, 64, 2, 4, 1000, 256, 3e-3, 50)
-    assert dataclasses.astuple(DataKnobs()) == (0, 2400, 300)
+    assert dataclasses.astuple(ModelOptions()) == (0, 64, 64, 2, 4, 1000, 256, 3e-3, 50)
+    assert dataclasses.astuple(DataOptions()) == (0, 2400, 300)
 
 
 def test_global_state_is_left_alone(tmp_path):
@@ -50,7 +50,7 @@ def test_global_state_is_left_alone(tmp_path):
     random.seed(5)
     states = torch.get_rng_state(), random.getstate()
     seen = []
-    build_model(tmp_path / "m", ModelKnobs(steps=2, batch=8), lambda done, total: seen.append((done, total)))
+    build_model(tmp_path / "m", ModelOptions(steps=2, batch=8), lambda done, total: seen.append((done, total)))
     assert torch.equal(torch.get_rng_state(), states[0])
     assert random.getstate() == states[1]
     assert not torch.are_deterministic_algorithms_enabled()
@@ -90,5 +90,5 @@ def test_nothing_is_built_twice(built, tmp_path):
     stamp = (built / "model.safetensors").stat().st_mtime_ns
     assert cached_model(SMALL, cache_dir=built.parent, progress=True) == built
     assert (built / "model.safetensors").stat().st_mtime_ns == stamp
-    train, val = cached_toy3(DataKnobs(train_size=30, val_size=9), cache_dir=tmp_path)
+    train, val = cached_toy3(DataOptions(train_size=30, val_size=9), cache_dir=tmp_path)
     assert (train.name, val.name, train.parent.parent) == ("train.parquet", "val.parquet", tmp_path)

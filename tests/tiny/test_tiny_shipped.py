@@ -18,11 +18,11 @@ import torch
 from dataflex_rl.data.cache import get_or_build
 from dataflex_rl.data.progress import watched
 from dataflex_rl.data.tiny.build import build, cached_model
-from dataflex_rl.data.tiny.knobs import ModelKnobs
+from dataflex_rl.data.tiny.options import ModelOptions
 from dataflex_rl.data.tiny.shipped_model import FOLDER, SUMS_FILE, copy_shipped, is_shipped, ship
 from dataflex_rl.errors import ConfigError
 
-# What the builder makes of the default knobs with torch 2.13.0 on AVX-512; every published result starts from it.
+# What the builder makes of the default options with torch 2.13.0 on AVX-512; every published result starts from it.
 WEIGHTS = "4f3d3fd31d0b7348177e0ef5688540807260fbe37fd14af75ae5be71b5217b75"
 TRAIN = "e8468eb9e19b70dc11db6eb5533f7f026cad62d11510c553f520dcd4e9111c18"
 VAL = "62832d5b3c69fd2f3656d703730c1d344ef60d3618755889f426c632a57b3131"
@@ -54,18 +54,18 @@ def test_the_builder_makes_the_shipped_model_bit_for_bit(tmp_path: Path) -> None
     here = (torch.__version__.split("+")[0], torch.backends.cpu.get_cpu_capability())
     if here != made_with:
         pytest.skip(f"bits of pre-training belong to torch and processor: made with {made_with}, here {here}")
-    build_model(tmp_path, ModelKnobs())
+    build_model(tmp_path, ModelOptions())
     assert {file.name: digest(file) for file in tmp_path.iterdir() if file.name != "config.json"} == {
         file.name: digest(file) for file in FOLDER.iterdir() if file.name not in ("config.json", SUMS_FILE)
     }  # config.json names the version of transformers
 
 
 def test_only_the_default_knobs_of_the_present_versions_are_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert is_shipped(ModelKnobs())
-    assert not is_shipped(ModelKnobs(seed=1))
-    assert not is_shipped(dataclasses.replace(ModelKnobs(), steps=999))
+    assert is_shipped(ModelOptions())
+    assert not is_shipped(ModelOptions(seed=1))
+    assert not is_shipped(dataclasses.replace(ModelOptions(), steps=999))
     monkeypatch.setattr("dataflex_rl.data.tiny.shipped_model.MODEL_VERSION", 2)
-    assert not is_shipped(ModelKnobs())
+    assert not is_shipped(ModelOptions())
 
 
 def test_a_damaged_or_missing_file_is_refused(tmp_path: Path) -> None:
@@ -79,10 +79,12 @@ def test_a_damaged_or_missing_file_is_refused(tmp_path: Path) -> None:
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    with pytest.raises(ConfigError, match=rf"model.safetensors has SHA-256 \w{{16}}, wanted {WEIGHTS[:16]}; reinstall"):
+    with pytest.raises(
+        ConfigError, match=rf"model.safetensors has SHA-256 \w{{16}}, expected {WEIGHTS[:16]}; reinstall"
+    ):
         copy_shipped(target, tmp_path / "source")
     weights.unlink()
-    with pytest.raises(ConfigError, match=r"model.safetensors is missing or empty, wanted"):
+    with pytest.raises(ConfigError, match=r"model.safetensors is missing or empty, expected"):
         copy_shipped(target, tmp_path / "source")
 
 
@@ -162,6 +164,6 @@ def test_one_builds_and_the_others_are_told_that_they_wait(tmp_path: Path) -> No
 
 
 def test_another_seed_is_pretrained_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    knobs = ModelKnobs(seed=1, steps=3, batch=8, warmup_steps=1)
-    assert digest(cached_model(knobs, cache_dir=tmp_path) / "model.safetensors") != WEIGHTS
+    options = ModelOptions(seed=1, steps=3, batch=8, warmup_steps=1)
+    assert digest(cached_model(options, cache_dir=tmp_path) / "model.safetensors") != WEIGHTS
     assert capsys.readouterr().err == ""  # over before the first line

@@ -86,7 +86,7 @@ def _bbh(name: str) -> Convert:
         options = [option for _, option in _BBH_OPTION.findall(question)]
         letter = target.strip("()")
         if "".join(letters) != LETTERS[: len(letters)] or not are_options(options):
-            raise ValueError(f"options {options}; wanted 2 to {len(LETTERS)} different ones, lettered from A")
+            raise ValueError(f"options {options}; expected 2 to {len(LETTERS)} different ones, lettered from A")
         if letter not in letters:
             raise ValueError(f"target {target!r} is none of the options {letters}")
         if not question.partition("(A)")[0].replace("Options:", "").strip():
@@ -107,7 +107,7 @@ def _listed(source: str, domain: str, item_id: str, question: str, options: list
 def _zebra(row: Raw, seed: int) -> Item | str:
     choices, answer = texts(row, "choices"), text(row, "answer")
     if not are_options(choices):
-        raise ValueError(f"choices {choices}; wanted 2 to {len(LETTERS)} different ones")
+        raise ValueError(f"choices {choices}; expected 2 to {len(LETTERS)} different ones")
     if answer not in choices:
         raise ValueError(f"answer {answer!r} is not one of the choices {choices}")
     puzzle, asked = text(row, "puzzle").strip(), text(row, "question").strip()

@@ -60,16 +60,16 @@ def home(path: Path) -> Path:
     try:
         return path.expanduser()
     except RuntimeError as error:
-        raise ConfigError(f"{path}: there is no such home folder; wanted a path") from error
+        raise ConfigError(f"{path}: there is no such home folder; expected a path") from error
 
 
 def _check(folder: Path, files: tuple[str, ...]) -> None:
     if Path.cwd().is_relative_to(folder):
-        raise ConfigError(f"{folder}: is the current folder or holds it; wanted one that can be replaced as a whole")
+        raise ConfigError(f"{folder}: is the current folder or holds it; expected one that can be replaced as a whole")
     others = sorted(set(os.listdir(folder)) - set(files)) if folder.exists() else []
     if others:
         raise ConfigError(
-            f"{folder}: has {', '.join(others[:3])}{', ...' if len(others) > 3 else ''}; wanted a new folder, or one "
+            f"{folder}: has {', '.join(others[:3])}{', ...' if len(others) > 3 else ''}; expected a new folder, or one "
             f"with nothing but {', '.join(files)}, since it is replaced as a whole"
         )
 

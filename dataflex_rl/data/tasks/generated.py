@@ -71,7 +71,7 @@ def distinct(stream: Iterator[Problem], count: int, *, held_out: bool, seen: set
     if len(found) < count:
         last = next(stream)
         raise ConfigError(
-            f"text3: {last.kind} at level {last.level} has {len(found)} different questions left, wanted {count}; "
+            f"text3: {last.kind} at level {last.level} has {len(found)} different questions left, expected {count}; "
             "ask for fewer"
         )
     return found

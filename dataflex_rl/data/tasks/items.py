@@ -87,7 +87,7 @@ def check_items(items: Sequence[Item]) -> None:
         ConfigError: no items; an id occurs twice; or how many answers grade wrongly, and the first of them.
     """
     if not items:
-        raise ConfigError("task data: no items are left; wanted at least one")
+        raise ConfigError("task data: no items are left; expected at least one")
     twice = [key for key, count in Counter((item.source, item.item_id) for item in items).items() if count > 1]
     if twice:
         raise ConfigError(f"{twice[0][0]}: item id {twice[0][1]!r} occurs more than once ({len(twice)} ids do)")
@@ -96,7 +96,7 @@ def check_items(items: Sequence[Item]) -> None:
         first = failed[0]
         raise ConfigError(
             f"{first.source}: the verifier grades the answers of {len(failed)} of {len(items)} prompts wrongly, "
-            f"wanted 0; first: item {first.item_id!r}, gold {first.gold!r}"
+            f"expected 0; first: item {first.item_id!r}, gold {first.gold!r}"
         )
 
 

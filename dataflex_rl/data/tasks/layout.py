@@ -97,7 +97,7 @@ def _found(name: str, path: Path) -> tuple[Path, list[Path]]:
     below = (Path(at, file) for at, _, files in os.walk(path / name, onerror=_refuse) for file in files)
     many = sorted(file for file in below if _counts(file.relative_to(path / name)) and file.is_file())
     if others := [file for file in (*single, *many) if file.suffix.lower() in _OTHERS]:
-        raise ConfigError(f"{name}: source={path} has {_listed(others, path)}; wanted {', '.join(SUFFIXES)} alone")
+        raise ConfigError(f"{name}: source={path} has {_listed(others, path)}; expected {', '.join(SUFFIXES)} alone")
     single, many = ([file for file in files if file.suffix.lower() in SUFFIXES] for files in (single, many))
     if not single and not many:
         raise ConfigError(
@@ -106,7 +106,9 @@ def _found(name: str, path: Path) -> tuple[Path, list[Path]]:
     plain = [file.name for file in single if file.stem == name]
     places = (plain or [file.name for file in single][:1]) + ([f"{name}/"] if many else [])
     if len(places) > 1:
-        raise ConfigError(f"{name}: source={path} has {' and '.join(places)}; wanted one of them, so that it is clear")
+        raise ConfigError(
+            f"{name}: source={path} has {' and '.join(places)}; expected one of them, so that it is clear"
+        )
     return (path, single) if single else (path / name, many)
 
 
@@ -132,9 +134,11 @@ def _counts(relative: PurePath) -> bool:
 def _checked(name: str, remote: Remote, root: Path, files: Sequence[Path], *, named: bool = False) -> Chosen:
     left_out: dict[str, str] = {}
     if named:
-        kinds, wanted = _said(files[0], root), remote.kinds()
-        if kinds and wanted and not (kinds & wanted or remote.sole):
-            raise ConfigError(f"{name}: {files[0]} names split {_any(sorted(kinds))}; wanted {_any(sorted(wanted))}")
+        kinds, expected = _said(files[0], root), remote.kinds()
+        if kinds and expected and not (kinds & expected or remote.sole):
+            raise ConfigError(
+                f"{name}: {files[0]} names split {_any(sorted(kinds))}; expected {_any(sorted(expected))}"
+            )
         return Chosen(files=list(files), left_out={})
     kept = _of_configs(name, remote, root, files, left_out)
     kept = _of_kinds(name, remote, root, kept, left_out)
@@ -172,22 +176,22 @@ def _known_folders(name: str) -> set[str]:
 
 def _of_kinds(name: str, remote: Remote, root: Path, files: Sequence[Path], left_out: dict[str, str]) -> list[Path]:
     """Keep the files that name the declared split; all where none names any."""
-    wanted = remote.kinds()
+    expected = remote.kinds()
     said = {file: _said(file, root) for file in files}
     spoken = set().union(*said.values())
     if both := [file for file, kinds in said.items() if len(kinds) > 1]:
         raise ConfigError(
-            f"{name}: {_listed(both, root)} names {' and '.join(sorted(said[both[0]]))}; wanted one split"
+            f"{name}: {_listed(both, root)} names {' and '.join(sorted(said[both[0]]))}; expected one split"
         )
-    if not spoken or not wanted or (remote.sole and len(spoken) == 1 and all(said.values())):
+    if not spoken or not expected or (remote.sole and len(spoken) == 1 and all(said.values())):
         return list(files)
     silent = [file for file, kinds in said.items() if not kinds]
-    rest = [file for file, kinds in said.items() if kinds & wanted]
+    rest = [file for file, kinds in said.items() if kinds & expected]
     if silent or remote.sole or not rest:
-        why = "say no split beside others that do" if silent else f"are not all of split {_any(sorted(wanted))}"
+        why = "say no split beside others that do" if silent else f"are not all of split {_any(sorted(expected))}"
         raise ConfigError(
             f"{name}: source={root}: which rows are meant? {_listed(silent or files, root)} {why}; "
-            f"keep the files of the {_any(sorted(wanted))} split alone, or pass source=FILE"
+            f"keep the files of the {_any(sorted(expected))} split alone, or pass source=FILE"
         )
     left_out |= {str(file.relative_to(root)): f"split {next(iter(said[file]))}" for file in files if file not in rest}
     return rest

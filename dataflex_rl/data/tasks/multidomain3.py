@@ -51,7 +51,7 @@ def prepare(
     """
     for name, size in (("prompts", prompts), ("held_out", held_out)):
         if size < 1:
-            raise ConfigError(f"{task} {name}: got {size}, wanted at least 1")
+            raise ConfigError(f"{task} {name}: got {size}, expected at least 1")
     with replaced(folder, (TRAIN_FILE, VAL_FILE, CARD)) as new:
         return _write(new, task, source, benchmarks, seed, (prompts, held_out))
 
@@ -70,7 +70,7 @@ def _write(
         overlaps[domain] = {"exact": overlap.exact, "ngram": overlap.ngram}
         if len(overlap.kept) < prompts + held_out:
             raise ConfigError(
-                f"{task}: {domain} has {len(overlap.kept)} prompts left, wanted {prompts} + {held_out} held out; "
+                f"{task}: {domain} has {len(overlap.kept)} prompts left, expected {prompts} + {held_out} held out; "
                 "pass a smaller prompts= or held_out="
             )
         val += overlap.kept[:held_out]

@@ -19,7 +19,7 @@ def with_options(question: str, right: str, wrong: Sequence[str], *, key: str) -
     """
     options = [right.strip(), *(text.strip() for text in wrong)]
     if not are_options([text.casefold() for text in options]):
-        raise ConfigError(f"question {question[:60]!r}: options {options}; wanted 2 to {len(LETTERS)} different ones")
+        raise ConfigError(f"question {question[:60]!r}: options {options}; expected 2 to {len(LETTERS)} different ones")
     random.Random(key).shuffle(options)
     return lettered(question, options), LETTERS[options.index(right.strip())]
 

@@ -48,11 +48,11 @@ def _deepscaler(row: Raw, seed: int) -> Item | str:
 def _dapo(row: Raw, seed: int) -> Item | str:
     prompt = row["prompt"]
     if not isinstance(prompt, list) or len(prompt) != 1 or not isinstance(prompt[0], dict):
-        raise TypeError(f"column 'prompt' holds {str(prompt)[:40]!r}, wanted a list of one chat message")
+        raise TypeError(f"column 'prompt' holds {str(prompt)[:40]!r}, expected a list of one chat message")
     question = _DAPO_AFTER.sub("", _DAPO_BEFORE.sub("", text(prompt[0], "content")))
     gold = row["reward_model"]["ground_truth"]
     if isinstance(gold, bool) or not isinstance(gold, int | str):
-        raise TypeError(f"the ground truth is {type(gold).__name__} {str(gold)[:40]!r}, wanted text or an integer")
+        raise TypeError(f"the ground truth is {type(gold).__name__} {str(gold)[:40]!r}, expected text or an integer")
     return math_item("dapo_math_17k", question, str(gold))
 
 
@@ -60,11 +60,11 @@ def knights_item(source: str, row: Raw, **more: Any) -> Item | str:
     """Return the item of a K-and-K row: any number of people; the graded words are knight and knave."""
     names, solution = texts(row, "names"), row["solution"]
     if not isinstance(solution, list):
-        raise TypeError(f"column 'solution' holds {str(solution)[:40]!r}, wanted a list")
+        raise TypeError(f"column 'solution' holds {str(solution)[:40]!r}, expected a list")
     if len(names) != len(solution) or len({name.casefold() for name in names}) != len(names):
         raise ValueError(f"{len(names)} names {names} and {len(solution)} roles")
     if not all(isinstance(role, bool) for role in solution):
-        raise TypeError(f"column 'solution' holds {solution}, wanted true or false per person")
+        raise TypeError(f"column 'solution' holds {solution}, expected true or false per person")
     words = row["knight_knave"]
     if (words["knight"], words["knave"]) != ("knight", "knave"):
         return "other words than knight and knave"

@@ -37,7 +37,7 @@ def read_rows(name: str, remote: Remote, columns: Sequence[str], source: str) ->
     missing = [column for column in columns if column not in rows[0]]
     if missing:
         raise ConfigError(
-            f"{name}: {source} has no column {', '.join(map(repr, missing))}; wanted {', '.join(columns)}; "
+            f"{name}: {source} has no column {', '.join(map(repr, missing))}; expected {', '.join(columns)}; "
             f"it has: {', '.join(map(str, rows[0]))}"
         )
     return rows
@@ -95,7 +95,7 @@ def read_file(path: Path) -> list[Raw]:
     except (OSError, pa.ArrowException, ValueError, csv.Error, RecursionError) as error:
         raise ConfigError(f"{path}: cannot be read ({(str(error) or type(error).__name__).splitlines()[0]})") from error
     if not all(isinstance(row, dict) for row in rows):
-        raise ConfigError(f"{path}: wanted one JSON object per row")
+        raise ConfigError(f"{path}: expected one JSON object per row")
     return list(rows)
 
 

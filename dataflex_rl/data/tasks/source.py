@@ -72,12 +72,14 @@ def _other_splits(source: Source, rows: Sequence[Raw]) -> set[Any]:
     if "split" in source.columns:
         return set()
     kinds = {value: kind for row in rows if isinstance(value := row.get("split"), str) and (kind := kind_of(value))}
-    wanted = source.remote.kinds()
+    expected = source.remote.kinds()
     if source.remote.sole and len(set(kinds.values())) > 1:
         raise ConfigError(
-            f"{source.name}: column 'split' holds {', '.join(sorted(kinds))}; wanted the rows of one split alone"
+            f"{source.name}: column 'split' holds {', '.join(sorted(kinds))}; expected the rows of one split alone"
         )
-    return set() if source.remote.sole else {value for value, kind in kinds.items() if wanted and kind not in wanted}
+    return (
+        set() if source.remote.sole else {value for value, kind in kinds.items() if expected and kind not in expected}
+    )
 
 
 def _convert(source: Source, row: Raw, number: int, seed: int) -> Item | str:
@@ -111,7 +113,7 @@ def ident(row: Raw, column: str) -> str:
     """
     value = row[column]
     if isinstance(value, bool) or not isinstance(value, int | str) or not str(value).strip():
-        raise TypeError(f"column {column!r} holds {type(value).__name__} {str(value)[:40]!r}, wanted an id")
+        raise TypeError(f"column {column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected an id")
     return str(value)
 
 
@@ -123,7 +125,7 @@ def texts(row: Raw, column: str) -> list[str]:
     """
     values = row[column]
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError(f"column {column!r} holds {str(values)[:40]!r}, wanted a list of texts")
+        raise TypeError(f"column {column!r} holds {str(values)[:40]!r}, expected a list of texts")
     return list(values)
 
 
@@ -135,5 +137,5 @@ def text(row: Raw, column: str) -> str:
     """
     value = row[column]
     if not isinstance(value, str):
-        raise TypeError(f"column {column!r} holds {type(value).__name__} {str(value)[:40]!r}, wanted text")
+        raise TypeError(f"column {column!r} holds {type(value).__name__} {str(value)[:40]!r}, expected text")
     return value

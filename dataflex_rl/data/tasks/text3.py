@@ -23,7 +23,7 @@ DOMAINS = ("math", "logic", "science")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Text3Knobs:
+class Text3Options:
     """Seed of the problems, and prompts per split: any multiple of the three domains."""
 
     seed: int = 0
@@ -31,7 +31,7 @@ class Text3Knobs:
     val_size: int = 45
 
 
-def prepare(folder: Path, knobs: Text3Knobs, benchmarks: Sequence[Item]) -> dict[str, int]:
+def prepare(folder: Path, options: Text3Options, benchmarks: Sequence[Item]) -> dict[str, int]:
     """Write train.parquet, val.parquet and card.json; return how many training prompts overlapped with the benchmarks.
 
     Every domain has a third of each split, every level a fifth of a domain, every kind an equal part of a level (of
@@ -43,29 +43,29 @@ def prepare(folder: Path, knobs: Text3Knobs, benchmarks: Sequence[Item]) -> dict
         ConfigError: a size is no positive multiple of 3, the generators have too few different questions, or as
             `replaced`.
     """
-    _check_sizes(knobs)
+    _check_sizes(options)
     with replaced(folder, (TRAIN_FILE, VAL_FILE, CARD)) as new:
-        return write(new, knobs, benchmarks)
+        return write(new, options, benchmarks)
 
 
-def _check_sizes(knobs: Text3Knobs) -> None:
-    for name, size in (("train_size", knobs.train_size), ("val_size", knobs.val_size)):
+def _check_sizes(options: Text3Options) -> None:
+    for name, size in (("train_size", options.train_size), ("val_size", options.val_size)):
         if size <= 0 or size % len(DOMAINS):
-            raise ConfigError(f"text3 {name}: got {size}, wanted a positive multiple of {len(DOMAINS)}")
+            raise ConfigError(f"text3 {name}: got {size}, expected a positive multiple of {len(DOMAINS)}")
 
 
-def write(folder: Path, knobs: Text3Knobs, benchmarks: Sequence[Item]) -> dict[str, int]:
+def write(folder: Path, options: Text3Options, benchmarks: Sequence[Item]) -> dict[str, int]:
     """Write the same files into a folder that is nobody else's yet."""
     index = Index.of(benchmarks)
     removed = {"exact": 0, "ngram": 0}
     train: list[Item] = []
     val: list[Item] = []
     for domain in DOMAINS:
-        part = domain_items(domain, knobs.train_size // 3, knobs.seed, held_out=False, index=index)
+        part = domain_items(domain, options.train_size // 3, options.seed, held_out=False, index=index)
         removed = {"exact": removed["exact"] + part.exact, "ngram": removed["ngram"] + part.ngram}
         train += part.kept
-        val += domain_items(domain, knobs.val_size // 3, knobs.seed + 1, held_out=True, index=Index.of(())).kept
-    rng = random.Random(knobs.seed)
+        val += domain_items(domain, options.val_size // 3, options.seed + 1, held_out=True, index=Index.of(())).kept
+    rng = random.Random(options.seed)
     rng.shuffle(train)
     rng.shuffle(val)
     check_items([*train, *val])
@@ -73,7 +73,7 @@ def write(folder: Path, knobs: Text3Knobs, benchmarks: Sequence[Item]) -> dict[s
         "train": write_items(train, folder / TRAIN_FILE, split="train"),
         "val": write_items(val, folder / VAL_FILE, split="val", first_index=len(train)),
     }
-    facts = {"seed": knobs.seed, "train": counts(train), "val": counts(val), "overlap": removed}
+    facts = {"seed": options.seed, "train": counts(train), "val": counts(val), "overlap": removed}
     facts |= {"levels": {"train": level_counts(train), "val": level_counts(val)}}
     write_card(folder, "text3", files, [versions()], against=counts(benchmarks), **facts)
     return removed
@@ -96,10 +96,10 @@ def domain_items(domain: str, count: int, seed: int, *, held_out: bool, index: I
     removed: list[Overlap] = []
 
     def taker(stream: Iterator[Problem]) -> Callable[[int], list[Item]]:
-        def take(wanted: int) -> list[Item]:
+        def take(expected: int) -> list[Item]:
             kept: list[Item] = []
-            while len(kept) < wanted:
-                found = drawn(stream, wanted - len(kept), held_out=held_out, seen=seen)
+            while len(kept) < expected:
+                found = drawn(stream, expected - len(kept), held_out=held_out, seen=seen)
                 if not found:
                     break
                 removed.append(remove_overlap([to_item(one, f"text_{domain}", domain) for one in found], index))
@@ -113,7 +113,7 @@ def domain_items(domain: str, count: int, seed: int, *, held_out: bool, index: I
     if len(kept) < count:
         raise ConfigError(
             f"text3: {domain} has {len(kept)} different questions for {'validation' if held_out else 'training'}, "
-            f"wanted {count}; ask for fewer"
+            f"expected {count}; ask for fewer"
         )
     exact, ngram = (sum(getattr(part, kind) for part in removed) for kind in ("exact", "ngram"))
     return Overlap(kept=kept, exact=exact, ngram=ngram)

@@ -13,7 +13,7 @@ from dataflex_rl.data.cache import default_root, entry_path, get_or_build, is_co
 from dataflex_rl.data.progress import watched
 from dataflex_rl.data.tiny import toy3
 from dataflex_rl.data.tiny.data import TRAIN_FILE, VAL_FILE, prepare_toy3
-from dataflex_rl.data.tiny.knobs import MODEL_VERSION, DataKnobs, ModelKnobs
+from dataflex_rl.data.tiny.options import MODEL_VERSION, DataOptions, ModelOptions
 from dataflex_rl.data.tiny.shipped_model import copy_shipped, is_shipped
 
 _DATA_FILES = (TRAIN_FILE, VAL_FILE)
@@ -36,16 +36,18 @@ def build(*, seed: int = 0, cache_dir: Path | None = None, progress: bool = True
     `cache_dir` None is the user's cache directory. `progress` shows on stderr how far the pre-training is.
     The same seed gives the same bytes; processes may call this at once.
     """
-    train, val = cached_toy3(DataKnobs(seed=seed), cache_dir=cache_dir)
+    train, val = cached_toy3(DataOptions(seed=seed), cache_dir=cache_dir)
     return TinyPaths(
-        model=cached_model(ModelKnobs(seed=seed), cache_dir=cache_dir, progress=progress), train=train, val=val
+        model=cached_model(ModelOptions(seed=seed), cache_dir=cache_dir, progress=progress), train=train, val=val
     )
 
 
 def tiny_paths(*, seed: int = 0, cache_dir: Path | None = None) -> TinyPaths:
     """Return where `build` with the same arguments puts everything; builds and reads nothing."""
-    data = _data_entry(DataKnobs(seed=seed), cache_dir)
-    return TinyPaths(model=_model_entry(ModelKnobs(seed=seed), cache_dir), train=data / TRAIN_FILE, val=data / VAL_FILE)
+    data = _data_entry(DataOptions(seed=seed), cache_dir)
+    return TinyPaths(
+        model=_model_entry(ModelOptions(seed=seed), cache_dir), train=data / TRAIN_FILE, val=data / VAL_FILE
+    )
 
 
 def is_built(paths: TinyPaths) -> bool:
@@ -53,30 +55,30 @@ def is_built(paths: TinyPaths) -> bool:
     return is_complete(paths.model, _MODEL_FILES) and is_there(paths.train) and is_there(paths.val)
 
 
-def cached_toy3(knobs: DataKnobs, *, cache_dir: Path | None = None) -> tuple[Path, Path]:
-    """Return the train and validation parquet files of these knobs, writing them if the cache lacks them.
+def cached_toy3(options: DataOptions, *, cache_dir: Path | None = None) -> tuple[Path, Path]:
+    """Return the train and validation parquet files of these options, writing them if the cache lacks them.
 
     Raises:
         ConfigError: as `prepare_toy3`.
     """
 
     def make(folder: Path) -> None:
-        prepare_toy3(folder, seed=knobs.seed, train_size=knobs.train_size, val_size=knobs.val_size)
+        prepare_toy3(folder, seed=options.seed, train_size=options.train_size, val_size=options.val_size)
 
-    entry = get_or_build(_data_entry(knobs, cache_dir), _DATA_FILES, make)
+    entry = get_or_build(_data_entry(options, cache_dir), _DATA_FILES, make)
     return entry / TRAIN_FILE, entry / VAL_FILE
 
 
-def cached_model(knobs: ModelKnobs, *, cache_dir: Path | None = None, progress: bool = True) -> Path:
-    """Return the folder of the model of these knobs; what the cache lacks is copied from the package or pre-trained.
+def cached_model(options: ModelOptions, *, cache_dir: Path | None = None, progress: bool = True) -> Path:
+    """Return the folder of the model of these options; what the cache lacks is copied from the package or pre-trained.
 
     Raises:
         ConfigError: as `copy_shipped`.
     """
-    entry = _model_entry(knobs, cache_dir)
+    entry = _model_entry(options, cache_dir)
     if is_complete(entry, _MODEL_FILES):
         return entry
-    if is_shipped(knobs):
+    if is_shipped(options):
         return get_or_build(entry, _MODEL_FILES, copy_shipped)
     with watched("the tiny model", shown=progress) as state:
 
@@ -85,15 +87,15 @@ def cached_model(knobs: ModelKnobs, *, cache_dir: Path | None = None, progress: 
             from dataflex_rl.data.tiny.model import build_model
 
             state.starting()
-            build_model(folder, knobs, state.advance)
+            build_model(folder, options, state.advance)
 
         return get_or_build(entry, _MODEL_FILES, make, waiting=state.waiting)
 
 
-def _data_entry(knobs: DataKnobs, cache_dir: Path | None) -> Path:
-    return entry_path(cache_dir or default_root(), "toy3", {**dataclasses.asdict(knobs), "version": toy3.VERSION})
+def _data_entry(options: DataOptions, cache_dir: Path | None) -> Path:
+    return entry_path(cache_dir or default_root(), "toy3", {**dataclasses.asdict(options), "version": toy3.VERSION})
 
 
-def _model_entry(knobs: ModelKnobs, cache_dir: Path | None) -> Path:
+def _model_entry(options: ModelOptions, cache_dir: Path | None) -> Path:
     versions = {"version": MODEL_VERSION, "task_version": toy3.VERSION}
-    return entry_path(cache_dir or default_root(), "tiny", {**dataclasses.asdict(knobs), **versions})
+    return entry_path(cache_dir or default_root(), "tiny", {**dataclasses.asdict(options), **versions})

@@ -51,7 +51,7 @@ def prepare_toy3(folder: Path, *, seed: int, train_size: int, val_size: int) -> 
 def make_rows(rng: random.Random, *, split: str, size: int, first_index: int) -> list[dict[str, Any]]:
     """Return the rows of one split, shuffled, an equal number per domain."""
     if size <= 0 or size % len(toy3.DOMAINS):
-        raise ConfigError(f"toy3 {split} size: got {size}, wanted a positive multiple of {len(toy3.DOMAINS)}")
+        raise ConfigError(f"toy3 {split} size: got {size}, expected a positive multiple of {len(toy3.DOMAINS)}")
     per_domain = size // len(toy3.DOMAINS)
     problems = [p for domain in toy3.DOMAINS for p in _distinct(rng, domain, per_domain, held_out=split == "val")]
     rng.shuffle(problems)
@@ -68,7 +68,7 @@ def check_grading(rows: Sequence[Mapping[str, Any]]) -> None:
     if failed:
         first = failed[0]
         raise ConfigError(
-            f"toy3: the verifier grades the answers of {len(failed)} of {len(rows)} prompts wrongly, wanted 0; "
+            f"toy3: the verifier grades the answers of {len(failed)} of {len(rows)} prompts wrongly, expected 0; "
             f"first: prompt {first['prompt'][0]['content']!r}, gold {first['reward_model']['ground_truth']!r}"
         )
 
@@ -87,7 +87,7 @@ def _distinct(rng: random.Random, domain: str, count: int, *, held_out: bool) ->
         found.setdefault(problem.prompt, problem)
         if len(found) == count:
             return list(found.values())
-    raise ConfigError(f"toy3 {domain}: wanted {count} distinct prompts, found {len(found)}; ask for fewer")
+    raise ConfigError(f"toy3 {domain}: expected {count} distinct prompts, found {len(found)}; ask for fewer")
 
 
 def _row(problem: toy3.Problem, split: str, index: int) -> dict[str, Any]:

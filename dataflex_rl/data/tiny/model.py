@@ -17,7 +17,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from transformers.utils import logging as transformers_logging
 
 from dataflex_rl.data.tiny import toy3
-from dataflex_rl.data.tiny.knobs import ModelKnobs
+from dataflex_rl.data.tiny.options import ModelOptions
 from dataflex_rl.data.tiny.shipped_model import FACTS_FILE, model_facts
 from dataflex_rl.data.tiny.tokenizer import build_tokenizer
 
@@ -26,36 +26,36 @@ _IGNORED = -100  # the label that cross_entropy skips
 Progress = Callable[[int, int], None]
 
 
-def build_model(folder: Path, knobs: ModelKnobs, progress: Progress | None = None) -> None:
+def build_model(folder: Path, options: ModelOptions, progress: Progress | None = None) -> None:
     """Pre-train the model and write it with its tokenizer to the folder, in Hugging Face format.
 
-    The same knobs give the same bytes on the same machine and library versions, whatever the number of threads.
+    The same options give the same bytes on the same machine and library versions, whatever the number of threads.
     Global random state, thread count and the determinism switch are as before when it returns.
     `progress(done, total)` is called after each step.
     """
     tokenizer = build_tokenizer()
-    with _deterministic(knobs.seed):
-        model = LlamaForCausalLM(_config(knobs, tokenizer))
-        loss = pretrain(model, tokenizer, knobs, progress)
+    with _deterministic(options.seed):
+        model = LlamaForCausalLM(_config(options, tokenizer))
+        loss = pretrain(model, tokenizer, options, progress)
     folder.mkdir(parents=True, exist_ok=True)
     with _no_progress_bar():
         model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    facts = {**model_facts(knobs), "loss": loss}
+    facts = {**model_facts(options), "loss": loss}
     (folder / FACTS_FILE).write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n")
 
 
 def pretrain(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, knobs: ModelKnobs, progress: Progress | None = None
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, options: ModelOptions, progress: Progress | None = None
 ) -> float:
     """Run the supervised steps (AdamW, warm-up, cosine decay to 0) and return the last step's loss [nats per token]."""
-    rng = random.Random(knobs.seed)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=knobs.learning_rate, weight_decay=0.0)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _learning_rate_factor(step, knobs))
+    rng = random.Random(options.seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=options.learning_rate, weight_decay=0.0)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _learning_rate_factor(step, options))
     model.train()
     loss = torch.tensor(float("nan"))
-    for step in range(knobs.steps):
-        ids_BT, label_BT = draw_batch(rng, tokenizer, knobs.batch)
+    for step in range(options.steps):
+        ids_BT, label_BT = draw_batch(rng, tokenizer, options.batch)
         logits = model(input_ids=ids_BT, use_cache=False).logits[:, :-1]
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), label_BT[:, 1:].flatten(), ignore_index=_IGNORED)
         optimizer.zero_grad()
@@ -64,7 +64,7 @@ def pretrain(
         optimizer.step()
         schedule.step()
         if progress is not None:
-            progress(step + 1, knobs.steps)
+            progress(step + 1, options.steps)
     model.eval()
     return loss.item()
 
@@ -84,21 +84,21 @@ def draw_batch(rng: random.Random, tokenizer: PreTrainedTokenizerFast, size: int
     return torch.tensor(ids), torch.tensor(labels)
 
 
-def _learning_rate_factor(step: int, knobs: ModelKnobs) -> float:
-    if step < knobs.warmup_steps:
-        return (step + 1) / knobs.warmup_steps
-    done = (step - knobs.warmup_steps) / max(1, knobs.steps - knobs.warmup_steps)
+def _learning_rate_factor(step: int, options: ModelOptions) -> float:
+    if step < options.warmup_steps:
+        return (step + 1) / options.warmup_steps
+    done = (step - options.warmup_steps) / max(1, options.steps - options.warmup_steps)
     return 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
 
 
-def _config(knobs: ModelKnobs, tokenizer: PreTrainedTokenizerFast) -> LlamaConfig:
+def _config(options: ModelOptions, tokenizer: PreTrainedTokenizerFast) -> LlamaConfig:
     return LlamaConfig(
         vocab_size=len(tokenizer),
-        hidden_size=knobs.hidden,
-        intermediate_size=knobs.intermediate,
-        num_hidden_layers=knobs.layers,
-        num_attention_heads=knobs.heads,
-        num_key_value_heads=knobs.heads,
+        hidden_size=options.hidden,
+        intermediate_size=options.intermediate,
+        num_hidden_layers=options.layers,
+        num_attention_heads=options.heads,
+        num_key_value_heads=options.heads,
         max_position_embeddings=tokenizer.model_max_length,
         tie_word_embeddings=False,
         initializer_range=_INITIAL_STD,

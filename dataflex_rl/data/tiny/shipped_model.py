@@ -1,4 +1,4 @@
-"""The finished model of the default knobs, part of the package, so that a new machine trains nothing.
+"""The finished model of the default options, part of the package, so that a new machine trains nothing.
 
 Pre-training gives other bits on another processor or version of torch; the files in `shipped/` are the same everywhere,
 so runs of different machines start from the same model. `scripts/build_tiny.py --ship` writes them with the builder.
@@ -14,23 +14,23 @@ import tempfile
 from pathlib import Path
 
 from dataflex_rl.data.tiny import toy3
-from dataflex_rl.data.tiny.knobs import MODEL_VERSION, ModelKnobs
+from dataflex_rl.data.tiny.options import MODEL_VERSION, ModelOptions
 from dataflex_rl.errors import ConfigError
 
 FOLDER = Path(__file__).parent / "shipped"
 FACTS_FILE, SUMS_FILE = "build.json", "SHA256SUMS"
 
 
-def model_facts(knobs: ModelKnobs) -> dict[str, object]:
-    """Return what decides the model: versions of pre-training and task, and the knobs; `build.json` repeats them."""
-    return {"version": MODEL_VERSION, "task_version": toy3.VERSION, "knobs": dataclasses.asdict(knobs)}
+def model_facts(options: ModelOptions) -> dict[str, object]:
+    """Return what decides the model: versions of pre-training and task, and the options; `build.json` repeats them."""
+    return {"version": MODEL_VERSION, "task_version": toy3.VERSION, "knobs": dataclasses.asdict(options)}
 
 
-def is_shipped(knobs: ModelKnobs, source: Path = FOLDER) -> bool:
-    """Return whether the package holds the model of these knobs and of the present versions."""
+def is_shipped(options: ModelOptions, source: Path = FOLDER) -> bool:
+    """Return whether the package holds the model of these options and of the present versions."""
     file = source / FACTS_FILE
     facts = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    expected = model_facts(knobs)
+    expected = model_facts(options)
     return {key: facts.get(key) for key in expected} == expected
 
 
@@ -45,7 +45,7 @@ def copy_shipped(folder: Path, source: Path = FOLDER) -> None:
         found = hashlib.sha256(content).hexdigest()
         if found != digest:
             what = f"has SHA-256 {found[:16]}" if content else "is missing or empty"
-            raise ConfigError(f"embedded model: {source / name} {what}, wanted {digest[:16]}; reinstall dataflex_rl")
+            raise ConfigError(f"embedded model: {source / name} {what}, expected {digest[:16]}; reinstall dataflex_rl")
         (folder / name).write_bytes(content)
 
 

@@ -166,11 +166,11 @@ def _read(connection: socket.socket) -> tuple[Request, list[int]]:
     return Request(**json.loads(message)), files
 
 
-def _differing(served: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+def _differing(served: Mapping[str, str], expected: Mapping[str, str]) -> list[str]:
     """Return the variables that are read at import and of which a process wants another value."""
-    names = {name for name in (*served, *wanted) if name.startswith(READ_AT_IMPORT)} - set(OF_ONE_PROCESS)
-    names -= set() if JOB in wanted else {JOB}  # a process that is no worker has no job
-    return sorted(name for name in names if served.get(name) != wanted.get(name))
+    names = {name for name in (*served, *expected) if name.startswith(READ_AT_IMPORT)} - set(OF_ONE_PROCESS)
+    names -= set() if JOB in expected else {JOB}  # a process that is no worker has no job
+    return sorted(name for name in names if served.get(name) != expected.get(name))
 
 
 def _say(connection: socket.socket, message: Mapping[str, int]) -> None:

@@ -67,5 +67,5 @@ def test_first_tokens_follow_the_model() -> None:
     counts_V = torch.tensor([response.token_ids[0] for response in responses]).bincount(minlength=61).double()
     common_V = expected_V >= 5  # chi-square wants five per cell; the rest is one cell
     seen = [*counts_V[common_V].tolist(), counts_V[~common_V].sum().item()]
-    wanted = [*expected_V[common_V].tolist(), expected_V[~common_V].sum().item()]
-    assert chisquare(seen, wanted).pvalue > 0.01
+    expected = [*expected_V[common_V].tolist(), expected_V[~common_V].sum().item()]
+    assert chisquare(seen, expected).pvalue > 0.01

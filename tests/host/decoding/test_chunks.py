@@ -108,7 +108,7 @@ def test_new_weights_forget_what_the_old_ones_read() -> None:
 
 def test_a_chunk_that_is_no_multiple_of_eight_is_refused() -> None:
     for chunk in (0, 12):
-        with pytest.raises(ConfigError, match=f"chunk={chunk}, wanted a multiple of 8, or None"):
+        with pytest.raises(ConfigError, match=f"chunk={chunk}, expected a multiple of 8, or None"):
             chunked(chunk=chunk)
 
 

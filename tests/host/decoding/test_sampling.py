@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch import Tensor
 
-from dataflex_rl.host.cpu.decoding.sampling import Knobs, ban, sample, uniforms
+from dataflex_rl.host.cpu.decoding.sampling import SamplingOptions, ban, sample, uniforms
 
 CPU = torch.device("cpu")
 # Probabilities .5 .25 .125 .125 of tokens 2 0 1 3.
@@ -27,8 +27,8 @@ def draw(
 ) -> tuple[list[int], list[float]]:
     uniform_S = torch.tensor(uniform if isinstance(uniform, list) else [uniform], dtype=torch.float64)
     rows = len(uniform_S)
-    knobs = Knobs.of([temperature] * rows, [top_k] * rows, [top_p] * rows, vocabulary=4, device=CPU)
-    token_S, log_prob_S = sample(LOGITS_V.expand(rows, 4), uniform_S, knobs, banned)
+    options = SamplingOptions.of([temperature] * rows, [top_k] * rows, [top_p] * rows, vocabulary=4, device=CPU)
+    token_S, log_prob_S = sample(LOGITS_V.expand(rows, 4), uniform_S, options, banned)
     return token_S.tolist(), log_prob_S.tolist()
 
 
@@ -58,8 +58,8 @@ def test_zero_temperature_is_argmax_with_raw_log_prob() -> None:
 
 
 def test_greedy_tie_goes_to_lowest_id() -> None:
-    knobs = Knobs.of([0.0], [-1], [1.0], vocabulary=5, device=CPU)
-    token_S, _ = sample(torch.tensor([[0.0, 2.0, 1.0, 2.0, 2.0]]), torch.zeros(1, dtype=torch.float64), knobs)
+    options = SamplingOptions.of([0.0], [-1], [1.0], vocabulary=5, device=CPU)
+    token_S, _ = sample(torch.tensor([[0.0, 2.0, 1.0, 2.0, 2.0]]), torch.zeros(1, dtype=torch.float64), options)
     assert token_S.tolist() == [1]
 
 
@@ -100,8 +100,8 @@ def test_frequencies_follow_softmax() -> None:
     logits_V = torch.randn(20, generator=torch.Generator().manual_seed(1))
     rows = 20_000
     uniform_S = torch.tensor(uniforms(5, rows), dtype=torch.float64)
-    knobs = Knobs.of([0.8] * rows, [-1] * rows, [1.0] * rows, vocabulary=20, device=CPU)
-    token_S, _ = sample(logits_V.expand(rows, 20), uniform_S, knobs)
+    options = SamplingOptions.of([0.8] * rows, [-1] * rows, [1.0] * rows, vocabulary=20, device=CPU)
+    token_S, _ = sample(logits_V.expand(rows, 20), uniform_S, options)
     expected_V = torch.softmax(logits_V.double() / 0.8, dim=0) * rows
     assert chisquare(token_S.bincount(minlength=20).numpy(), expected_V.numpy()).pvalue > 0.01
 
@@ -113,9 +113,9 @@ def test_streams_use_every_bit_of_the_seed_and_extend() -> None:
 
 
 def test_rows_without_finite_logits_say_so() -> None:
-    knobs = Knobs.of([1.0, 1.0], [-1, 2], [1.0, 1.0], vocabulary=4, device=CPU)
+    options = SamplingOptions.of([1.0, 1.0], [-1, 2], [1.0, 1.0], vocabulary=4, device=CPU)
     logits_SV = torch.full((2, 4), torch.nan)
-    token_S, log_prob_S = sample(logits_SV, torch.full((2,), 0.5, dtype=torch.float64), knobs)
+    token_S, log_prob_S = sample(logits_SV, torch.full((2,), 0.5, dtype=torch.float64), options)
     assert all(0 <= token < 4 for token in token_S.tolist())
     assert log_prob_S.isnan().all()
 
@@ -131,10 +131,10 @@ def test_rows_do_not_feel_each_other(seed: int, top_k: list[int], top_p: list[fl
     draws = torch.Generator().manual_seed(seed)
     logits_SV = 3 * torch.randn(6, 33, generator=draws)
     uniform_S = torch.rand(6, generator=draws, dtype=torch.float64)
-    knobs = Knobs.of(temperature, top_k, top_p, vocabulary=33, device=CPU)
-    token_S, log_prob_S = sample(logits_SV, uniform_S, knobs)
+    options = SamplingOptions.of(temperature, top_k, top_p, vocabulary=33, device=CPU)
+    token_S, log_prob_S = sample(logits_SV, uniform_S, options)
     for row in range(6):
-        alone = Knobs.of([temperature[row]], [top_k[row]], [top_p[row]], vocabulary=33, device=CPU)
+        alone = SamplingOptions.of([temperature[row]], [top_k[row]], [top_p[row]], vocabulary=33, device=CPU)
         token, log_prob = sample(logits_SV[row : row + 1], uniform_S[row : row + 1], alone)
         assert token[0] == token_S[row]
         assert log_prob[0] == log_prob_S[row]

@@ -17,7 +17,7 @@ from transformers import (
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.cpu.decoding import Engine, Request
-from dataflex_rl.host.cpu.decoding.buckets import checked, ladder, rung
+from dataflex_rl.host.cpu.decoding.buckets import bucket, checked, ladder
 from tests.host.decoding.serving import make_engine, make_model, run_all
 
 GOOD: dict[str, Any] = {"request_id": "q", "prompt_ids": [1, 2], "max_new_tokens": 4, "seed": 0}
@@ -41,7 +41,7 @@ def test_a_ladder_that_ends_too_early_gets_the_longest_length() -> None:
 
 
 def test_rung_is_the_smallest_that_holds() -> None:
-    assert [rung((8, 24, 40), needed) for needed in (1, 8, 9, 24, 40)] == [8, 8, 24, 24, 40]
+    assert [bucket((8, 24, 40), needed) for needed in (1, 8, 9, 24, 40)] == [8, 8, 24, 24, 40]
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_bad_requests(change: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"prompt_ids": [1] * 37}, "37 prompt tokens and max_new_tokens=4 are 41, wanted at most max_model_len=40"),
-        ({"prompt_ids": [1, 61]}, r"prompt ids span 1\.\.61, wanted 0\.\.60"),
+        ({"prompt_ids": [1] * 37}, "37 prompt tokens and max_new_tokens=4 are 41, expected at most max_model_len=40"),
+        ({"prompt_ids": [1, 61]}, r"prompt ids span 1\.\.61, expected 0\.\.60"),
         ({"prompt_ids": [-1, 5]}, r"prompt ids span -1\.\.5"),
         ({"min_new_tokens": 1, "stop_ids": frozenset(range(61))}, "every token is a stop id"),
     ],

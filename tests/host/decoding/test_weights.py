@@ -68,7 +68,7 @@ def bad_tensors(change: str) -> list[tuple[str, Tensor]]:
     [
         ("unknown", "unknown weight 'model.nrom.weight'"),
         ("missing", r"weights missing: model.norm.weight \(1 of"),
-        ("shape", r"weight 'model.norm.weight' has shape \(31,\), wanted \(32,\)"),
+        ("shape", r"weight 'model.norm.weight' has shape \(31,\), expected \(32,\)"),
         ("twice", "weight 'model.norm.weight' came twice"),
         ("untied", "weight 'lm_head.weight' is tied"),
     ],

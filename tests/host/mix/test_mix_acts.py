@@ -51,11 +51,11 @@ def test_tscl_draws_from_the_domain_whose_reward_moves(tmp_path: Path) -> None:
 def test_static_keeps_its_shares(tmp_path: Path) -> None:
     given = "dataflex.mixer.params.proportions={math: 0.5, logic: 0.3, science: 0.2}"
     made = trainer(tmp_path, "method=static", given)
-    wanted, total = {"math": 8.0, "logic": 4.8, "science": 3.2}, Counter[str]()
+    expected, total = {"math": 8.0, "logic": 4.8, "science": 3.2}, Counter[str]()
     for step in range(1, 16):
         count = Counter(stepped(made, {"math": 0.0, "logic": 1.0, "science": 0.1 * step})[1])
         total += count
-        for name, prompts_of in wanted.items():
+        for name, prompts_of in expected.items():
             assert abs(count[name] - prompts_of) <= 1
             assert abs(total[name] - prompts_of * step) < 1
     assert total == {"math": 120, "logic": 72, "science": 48}  # 15 x 16 prompts

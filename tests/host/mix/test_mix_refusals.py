@@ -51,7 +51,7 @@ def parquet(path: Path, domains: Sequence[str | None] | None, column: str = "dom
         (("method=tscl", "dataflex.mixer.params.temperature=0"), "mixer 'tscl': temperature must be above 0, got 0"),
         (
             ("method=static", "dataflex.mixer.params.proportions={math: 0.5, logic: 0.5, science: 0.5}"),
-            "sum to 1.5, wanted 1",
+            "sum to 1.5, expected 1",
         ),
         (
             ("method=static", "dataflex.mixer.params.proportions={math: 0.5, logic: 0.4, chess: 0.1}"),
@@ -60,7 +60,7 @@ def parquet(path: Path, domains: Sequence[str | None] | None, column: str = "dom
         (("method=static", "dataflex.mixer.domains=[math,chess]"), "unknown domain 'chess'"),
         (("method=static", "dataflex.mixer.domains=[math]"), "needs two or more domains, got math"),
         (("method=static", "dataflex.mixer.domain_key=topic"), "no column 'topic' (dataflex.mixer.domain_key)"),
-        (("method=tscl", "dataflex.mixer.window=1"), "dataflex.mixer.window=1 [steps], wanted 2 or more"),
+        (("method=tscl", "dataflex.mixer.window=1"), "dataflex.mixer.window=1 [steps], expected 2 or more"),
         (("method=dump_ucb", "dataflex.mixer.update_step=0"), "update_step must be an integer >= 1 [steps], got 0"),
         (("method=static", "dataflex.shadow=true"), "dataflex.shadow=true acts as uniform"),
         (

@@ -6,7 +6,7 @@ batch does not feel the other rows as long as the tensor shapes stay the same, s
 unused rows compute dummies. And the shape a request meets (its *buckets*) follows from the request alone.
 
 - `request`: what goes in and comes out.
-- `buckets`: the ladder of lengths, and which rung a request stands on.
+- `buckets`: the ladder of lengths, and which bucket a request stands on.
 - `sampling`: from logits to tokens and log-probs; pure functions.
 - `attention`: attention of one new token over its slot's cache, without copies for grouped heads.
 - `cache`: key-value memory of the slots, behind transformers' cache interface.
@@ -14,7 +14,7 @@ unused rows compute dummies. And the shape a request meets (its *buckets*) follo
 - `prefix`: prompts read in chunks, each once.
 - `probe`: the law tried on this machine before it is relied on.
 - `job`: a request on its way.
-- `lane`: the slots of one cache length: admit, step, finish.
+- `scheduler`: the slots of one cache length: admit, step, finish.
 - `weights`: strict loading of named tensors into the model.
 - `engine`: the asyncio front, many callers and one loop.
 - `options`: its settings as a configuration states them.

@@ -56,4 +56,4 @@ def use_slot_attention(model: Any) -> None:
     AttentionInterface.register(NAME, slot_attention)
     model.set_attn_implementation(NAME)
     if model.config._attn_implementation != NAME:
-        raise ConfigError(f"{type(model).__name__} has attention code of its own: wanted transformers' interface")
+        raise ConfigError(f"{type(model).__name__} has attention code of its own: expected transformers' interface")

@@ -1,4 +1,4 @@
-"""The ladder of lengths. A request's rungs depend on that request alone, never on its company."""
+"""The ladder of lengths. A request's found depend on that request alone, never on its company."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ STEP = 8
 
 def ladder(max_model_len: int) -> tuple[int, ...]:
     """Lengths 32, 48, 64, 96, 128, 192, ... below `max_model_len`, then `max_model_len` itself [tokens]."""
-    rungs: list[int] = []
+    found: list[int] = []
     base = SMALLEST
     while base < max_model_len:
-        rungs += [rung for rung in (base, base * 3 // 2) if rung < max_model_len]
+        found += [bucket for bucket in (base, base * 3 // 2) if bucket < max_model_len]
         base *= 2
-    return (*rungs, max_model_len)
+    return (*found, max_model_len)
 
 
 def checked(buckets: Sequence[int] | None, max_model_len: int) -> tuple[int, ...]:
     """Return the ladder to use: the given one, or the default for `max_model_len` if None, in multiples of 8.
 
-    Each length is rounded up; a ladder that ends below `max_model_len` gets it as a last rung.
+    Each length is rounded up; a ladder that ends below `max_model_len` gets it as a last bucket.
     Errors: `ConfigError` unless the lengths rise strictly from at least 1.
     """
     if max_model_len < 2:
-        raise ConfigError(f"max_model_len={max_model_len}, wanted an integer >= 2 (one prompt token, one new token)")
+        raise ConfigError(f"max_model_len={max_model_len}, expected an integer >= 2 (one prompt token, one new token)")
     if buckets is None:
         buckets = ladder(max_model_len)
     rising = all(low < high for low, high in pairwise(buckets))
     if (buckets and buckets[0] < 1) or not rising:
-        raise ConfigError(f"buckets={tuple(buckets)}, wanted lengths >= 1 that rise strictly")
+        raise ConfigError(f"buckets={tuple(buckets)}, expected lengths >= 1 that rise strictly")
     whole = (*buckets, max_model_len) if not buckets or buckets[-1] < max_model_len else buckets
     return tuple(sorted({-(-bucket // STEP) * STEP for bucket in whole}))
 
 
-def rung(buckets: Sequence[int], needed: int) -> int:
+def bucket(buckets: Sequence[int], needed: int) -> int:
     """Return the smallest bucket of at least `needed` tokens; the caller has checked that one exists."""
     return next(bucket for bucket in buckets if bucket >= needed)

@@ -13,12 +13,12 @@ from torch import Tensor
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.cpu.decoding import weights
 from dataflex_rl.host.cpu.decoding.attention import use_slot_attention
-from dataflex_rl.host.cpu.decoding.buckets import STEP, checked, rung
+from dataflex_rl.host.cpu.decoding.buckets import STEP, bucket, checked
 from dataflex_rl.host.cpu.decoding.forward import Runner, check_model
 from dataflex_rl.host.cpu.decoding.job import Job
-from dataflex_rl.host.cpu.decoding.lane import Lane
 from dataflex_rl.host.cpu.decoding.prefix import PrefixReader
 from dataflex_rl.host.cpu.decoding.request import Completion, Request
+from dataflex_rl.host.cpu.decoding.scheduler import Scheduler
 from dataflex_rl.host.cpu.decoding.stats import Stats, Tally
 
 
@@ -55,12 +55,12 @@ class Engine:
         gather_s: float = 0.002,
     ) -> None:
         if slots < 8 or slots % 8 or not 1 <= prefill_rows <= slots:
-            raise ConfigError(f"slots={slots}, prefill_rows={prefill_rows}, wanted a multiple of 8, and 1..slots")
+            raise ConfigError(f"slots={slots}, prefill_rows={prefill_rows}, expected a multiple of 8, and 1..slots")
         if chunk is not None and (chunk < STEP or chunk % STEP):
-            raise ConfigError(f"chunk={chunk}, wanted a multiple of {STEP}, or None to read prompts in one piece")
+            raise ConfigError(f"chunk={chunk}, expected a multiple of {STEP}, or None to read prompts in one piece")
         vocabulary = int(model.config.vocab_size)
         if not 0 <= pad_id < vocabulary:
-            raise ConfigError(f"pad_id={pad_id}, wanted a token id in 0..{vocabulary - 1}")
+            raise ConfigError(f"pad_id={pad_id}, expected a token id in 0..{vocabulary - 1}")
         check_model(model, max_model_len)
         self.max_model_len = max_model_len
         self.buckets = checked(buckets, max_model_len)
@@ -75,7 +75,7 @@ class Engine:
         self._reader = None
         if chunk is not None:
             self._reader = PrefixReader(self._runner, columns=chunk, limit=remembered)
-        self._lanes: dict[int, Lane] = {}
+        self._schedulers: dict[int, Scheduler] = {}
         self._tally = Tally()
         self._task: asyncio.Task[None] | None = None
         self._paused = False
@@ -90,17 +90,17 @@ class Engine:
         self._check(request)
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         length = len(request.prompt_ids)
-        prompt_columns = length if self._reader else rung(self.buckets, length)
+        prompt_columns = length if self._reader else bucket(self.buckets, length)
         job = Job(request=request, prompt_columns=0 if self._reader else prompt_columns, future=future)
-        columns = rung(self.buckets, min(prompt_columns + request.max_new_tokens, self.max_model_len))
-        self._lane(columns).waiting.append(job)
+        columns = bucket(self.buckets, min(prompt_columns + request.max_new_tokens, self.max_model_len))
+        self._scheduler(columns).waiting.append(job)
         self._wake()
         return await future
 
-    def _lane(self, columns: int) -> Lane:
-        """Return the lane of a cache length, made at first use."""
-        if columns not in self._lanes:
-            self._lanes[columns] = Lane(
+    def _scheduler(self, columns: int) -> Scheduler:
+        """Return the scheduler of a cache length, made at first use."""
+        if columns not in self._schedulers:
+            self._schedulers[columns] = Scheduler(
                 self._runner,
                 slots=self.slots,
                 columns=columns,
@@ -108,7 +108,7 @@ class Engine:
                 tally=self._tally,
                 reader=self._reader,
             )
-        return self._lanes[columns]
+        return self._schedulers[columns]
 
     def load_weights(self, named_tensors: Iterable[tuple[str, Tensor]]) -> None:
         """Replace the weights, strictly: see `weights.load_weights`.
@@ -152,15 +152,17 @@ class Engine:
         """Free the memory of caches that no request uses, and forget the prompts that were read."""
         if self._reader is not None:
             self._reader.clear()
-        for lane in self._lanes.values():
-            lane.free()
+        for scheduler in self._schedulers.values():
+            scheduler.free()
 
     @property
     def stats(self) -> Stats:
         """What was done so far, and what is going on."""
-        lanes = self._lanes.values()
-        active = sum(len(lane.active) for lane in lanes)
-        return Stats(**vars(self._tally), active=active, waiting=sum(len(lane.waiting) for lane in lanes))
+        schedulers = self._schedulers.values()
+        active = sum(len(scheduler.active) for scheduler in schedulers)
+        return Stats(
+            **vars(self._tally), active=active, waiting=sum(len(scheduler.waiting) for scheduler in schedulers)
+        )
 
     def _check(self, request: Request) -> None:
         """Refuse a request this engine cannot serve."""
@@ -170,18 +172,18 @@ class Engine:
         if request.total > self.max_model_len:
             raise ConfigError(
                 f"{name}: {len(request.prompt_ids)} prompt tokens and max_new_tokens={request.max_new_tokens} "
-                f"are {request.total}, wanted at most max_model_len={self.max_model_len}"
+                f"are {request.total}, expected at most max_model_len={self.max_model_len}"
             )
         low, high = min(request.prompt_ids), max(request.prompt_ids)
         if low < 0 or high >= self._vocabulary:
-            raise ConfigError(f"{name}: prompt ids span {low}..{high}, wanted 0..{self._vocabulary - 1}")
+            raise ConfigError(f"{name}: prompt ids span {low}..{high}, expected 0..{self._vocabulary - 1}")
         if request.min_new_tokens and len(request.ends) >= self._vocabulary:
             raise ConfigError(f"{name}: min_new_tokens={request.min_new_tokens}, but every token is a stop id")
 
-    def _abort(self, wanted: Callable[[Job], bool]) -> list[str]:
-        dropped = [job for lane in self._lanes.values() for job in lane.drop(wanted)]
+    def _abort(self, expected: Callable[[Job], bool]) -> list[str]:
+        dropped = [job for scheduler in self._schedulers.values() for job in scheduler.drop(expected)]
         for job in dropped:
-            job.settle("aborted")
+            job.finish("aborted")
         return [job.request.request_id for job in dropped]
 
     def _wake(self) -> None:
@@ -191,7 +193,9 @@ class Engine:
             self._task.add_done_callback(self._ended)
 
     def _busy(self) -> bool:
-        return any(lane.active or (lane.waiting and not self._paused) for lane in self._lanes.values())
+        return any(
+            scheduler.active or (scheduler.waiting and not self._paused) for scheduler in self._schedulers.values()
+        )
 
     async def _run(self) -> None:
         """Decode until nothing is left to do, letting callers in between the steps."""
@@ -199,8 +203,8 @@ class Engine:
         while self._busy():
             started = time.perf_counter()
             with torch.inference_mode():
-                for lane in tuple(self._lanes.values()):
-                    lane.turn(admitting=not self._paused)
+                for scheduler in tuple(self._schedulers.values()):
+                    scheduler.turn(admitting=not self._paused)
             self._tally.seconds += time.perf_counter() - started
             await asyncio.sleep(0)
 
@@ -211,7 +215,7 @@ class Engine:
         if error is None and not task.cancelled():
             self._wake()
             return
-        for job in [job for lane in self._lanes.values() for job in lane.drop(lambda job: True)]:
+        for job in [job for scheduler in self._schedulers.values() for job in scheduler.drop(lambda job: True)]:
             if error is None:
                 job.future.cancel()
             else:

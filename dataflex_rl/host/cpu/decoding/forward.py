@@ -123,18 +123,20 @@ def check_model(model: Any, max_model_len: int) -> None:
     name = type(model).__name__
     for key in _ROUTED:
         if (getattr(config, key, 0) or 0) > 1:
-            raise ConfigError(f"{name} routes tokens to experts ({key}={getattr(config, key)}): wanted a dense model")
+            raise ConfigError(f"{name} routes tokens to experts ({key}={getattr(config, key)}): expected a dense model")
     cap = getattr(config, "attn_logit_softcapping", None)
     if cap is not None:
-        raise ConfigError(f"{name} caps attention scores (attn_logit_softcapping={cap}): wanted plain attention")
+        raise ConfigError(f"{name} caps attention scores (attn_logit_softcapping={cap}): expected plain attention")
     kinds = set(getattr(config, "layer_types", None) or ["full_attention"])
     if not kinds <= {"full_attention", "sliding_attention"}:
-        raise ConfigError(f"{name} has layers of kind {sorted(kinds)}: wanted full attention in every layer")
+        raise ConfigError(f"{name} has layers of kind {sorted(kinds)}: expected full attention in every layer")
     window = getattr(config, "sliding_window", None)
     explicit = getattr(config, "layer_types", None) is not None
     slides = "sliding_attention" in kinds if explicit else window is not None
     if slides and window is not None and window < max_model_len:
-        raise ConfigError(f"{name} looks back {window} tokens: wanted max_model_len={max_model_len} or less than that")
+        raise ConfigError(
+            f"{name} looks back {window} tokens: expected max_model_len={max_model_len} or less than that"
+        )
     positions = getattr(config, "max_position_embeddings", None)
     if positions is not None and positions < max_model_len:
         raise ConfigError(f"max_model_len={max_model_len}, but {name} has max_position_embeddings={positions}")

@@ -44,12 +44,12 @@ class Job:
         self.token_ids.append(token_id)
         self.log_probs.append(log_prob)
         if token_id in self.ends:
-            self.settle("stop")
+            self.finish("stop")
         elif len(self.token_ids) == self.request.max_new_tokens:
-            self.settle("length")
+            self.finish("length")
         return self.future.done()
 
-    def settle(self, reason: StopReason) -> None:
+    def finish(self, reason: StopReason) -> None:
         """Hand the response to its caller, unless the caller has gone."""
         if not self.future.done():
             response = Completion(token_ids=self.token_ids, log_probs=self.log_probs, stop_reason=reason)

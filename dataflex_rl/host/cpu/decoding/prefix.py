@@ -53,7 +53,7 @@ class PrefixReader:
         return found
 
     def clear(self) -> None:
-        """Forget everything: the weights have changed, or memory is wanted."""
+        """Forget everything: the weights have changed, or memory is expected."""
         self._known.clear()
 
     def _prefixes(self, prompt: Prompt) -> list[Prompt]:

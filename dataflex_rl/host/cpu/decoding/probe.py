@@ -63,5 +63,5 @@ def _compare(logits_RV: Tensor, what: str) -> None:
         where = f"on {logits_RV.device} with {torch.get_num_threads()} threads"
         raise ConfigError(
             f"{what} gives equal prompts unequal logits {where}, so results would depend on the order of arrival; "
-            "wanted sizes that do not: try multiples of 32, or 1 thread"
+            "expected sizes that do not: try multiples of 32, or 1 thread"
         )

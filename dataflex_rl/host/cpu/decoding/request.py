@@ -34,9 +34,9 @@ class Request:
     min_new_tokens: int = 0
 
     def __post_init__(self) -> None:
-        def need(good: bool, name: str, value: object, wanted: str) -> None:
+        def need(good: bool, name: str, value: object, expected: str) -> None:
             if not good:
-                raise ConfigError(f"request {self.request_id!r}: {name}={value!r}, wanted {wanted}")
+                raise ConfigError(f"request {self.request_id!r}: {name}={value!r}, expected {expected}")
 
         need(len(self.prompt_ids) > 0, "prompt_ids", self.prompt_ids, "at least one token")
         need(self.max_new_tokens >= 1, "max_new_tokens", self.max_new_tokens, "an integer >= 1")

@@ -18,7 +18,7 @@ _SCALE = 2.0**52
 
 
 @dataclass(frozen=True, kw_only=True)
-class Knobs:
+class SamplingOptions:
     """How each row is drawn.
 
     temperature_S: 1 where greedy_S is set. top_k_S: tokens kept, the vocabulary size where off. top_p_S: 1 where off.
@@ -41,7 +41,7 @@ class Knobs:
         *,
         vocabulary: int,
         device: torch.device,
-    ) -> Knobs:
+    ) -> SamplingOptions:
         """Build from one value per row in a request's terms: temperature 0 is greedy, top_k below 1 is off."""
         temperature_S = torch.tensor(temperatures, dtype=torch.float32, device=device)
         top_k_S = torch.tensor([k if 1 <= k < vocabulary else vocabulary for k in top_ks], device=device)
@@ -69,7 +69,7 @@ def uniforms(seed: int, count: int) -> list[float]:
 
 
 def sample(
-    logits_SV: Tensor, uniform_S: Tensor, knobs: Knobs, banned_SV: Tensor | None = None
+    logits_SV: Tensor, uniform_S: Tensor, options: SamplingOptions, banned_SV: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
     """Draw one token per row; return `token_S` (int64) and `log_prob_S` (float32).
 
@@ -79,15 +79,15 @@ def sample(
     log_prob_S is log softmax(logits / temperature) of the token, whatever was banned or cut off.
     A row whose logits are not finite gives a token id in range and the log-prob NaN.
     """
-    scaled_SV = logits_SV.float() / knobs.temperature_S[:, None]
+    scaled_SV = logits_SV.float() / options.temperature_S[:, None]
     log_prob_SV = torch.log_softmax(scaled_SV, dim=-1)
     if banned_SV is not None:
         scaled_SV = scaled_SV.masked_fill(banned_SV, -torch.inf)
     token_S = scaled_SV.argmax(dim=-1)
-    if not knobs.all_greedy:
+    if not options.all_greedy:
         draw_SV = log_prob_SV if banned_SV is None else torch.log_softmax(scaled_SV, dim=-1)
         weight_SV = (draw_SV.double().exp_() * _SCALE).round_().long()
-        token_S = torch.where(knobs.greedy_S, token_S, _invert(_cut(weight_SV, knobs), uniform_S))
+        token_S = torch.where(options.greedy_S, token_S, _invert(_cut(weight_SV, options), uniform_S))
     return token_S, log_prob_SV.gather(1, token_S[:, None])[:, 0]
 
 
@@ -100,21 +100,21 @@ def _invert(weight_SV: Tensor, uniform_S: Tensor) -> Tensor:
     return found_S.clamp_(max=weight_SV.shape[1] - 1)
 
 
-def _cut(weight_SV: Tensor, knobs: Knobs) -> Tensor:
+def _cut(weight_SV: Tensor, options: SamplingOptions) -> Tensor:
     """Set the weights that top-k, then top-p, leave out to 0; rows that use neither stay as they are.
 
     top-k keeps exactly k tokens (of equals, the lowest ids). top-p keeps the smallest set of most probable tokens, of
     those top-k kept, whose share reaches top_p; always at least one.
     """
-    row_R = knobs.cut_R
+    row_R = options.cut_R
     if row_R.numel() == 0:
         return weight_SV
     sorted_RV, token_RV = weight_SV[row_R].sort(dim=-1, descending=True, stable=True)
     rank_V = torch.arange(weight_SV.shape[1], device=weight_SV.device)
-    sorted_RV = sorted_RV * (rank_V < knobs.top_k_S[row_R, None])
+    sorted_RV = sorted_RV * (rank_V < options.top_k_S[row_R, None])
     before_RV = sorted_RV.cumsum(dim=-1) - sorted_RV
-    limit_R = knobs.top_p_S[row_R] * sorted_RV.sum(dim=-1).double()
-    off_R = knobs.top_p_S[row_R] >= 1
+    limit_R = options.top_p_S[row_R] * sorted_RV.sum(dim=-1).double()
+    off_R = options.top_p_S[row_R] >= 1
     sorted_RV = sorted_RV * ((before_RV.double() < limit_R[:, None]) | off_R[:, None])
     return weight_SV.index_put((row_R,), torch.empty_like(sorted_RV).scatter_(1, token_RV, sorted_RV))
 

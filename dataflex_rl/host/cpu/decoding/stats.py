@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(kw_only=True)
 class Tally:
-    """Running counts, shared by an engine and its lanes; `seconds` is time spent computing."""
+    """Running counts, shared by an engine and its schedulers; `seconds` is time spent computing."""
 
     requests: int = 0
     prompt_tokens: int = 0

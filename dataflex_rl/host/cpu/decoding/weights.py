@@ -42,5 +42,5 @@ def _target(name: str, value: Tensor, targets: dict[str, Tensor], names: set[str
     if name in names:
         raise ConfigError(f"weight {name!r} came twice")
     if value.shape != targets[name].shape:
-        raise ConfigError(f"weight {name!r} has shape {tuple(value.shape)}, wanted {tuple(targets[name].shape)}")
+        raise ConfigError(f"weight {name!r} has shape {tuple(value.shape)}, expected {tuple(targets[name].shape)}")
     return targets[name]

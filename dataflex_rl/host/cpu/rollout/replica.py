@@ -25,7 +25,7 @@ class DataflexReplica(RolloutReplica):
         if self.world_size != 1:
             raise ValueError(
                 f"rollout 'dataflex' decodes on one device per replica; got tensor x data x pipeline parallel size "
-                f"{self.world_size}, wanted 1"
+                f"{self.world_size}, expected 1"
             )
 
     async def launch_servers(self) -> None:

@@ -14,14 +14,14 @@ from dataflex_rl.host.cpu.decoding.forward import Prefill, Runner
 from dataflex_rl.host.cpu.decoding.job import Job
 from dataflex_rl.host.cpu.decoding.prefix import PrefixReader, Prompt
 from dataflex_rl.host.cpu.decoding.probe import check_chunks, check_rows
-from dataflex_rl.host.cpu.decoding.sampling import Knobs, ban, sample
+from dataflex_rl.host.cpu.decoding.sampling import SamplingOptions, ban, sample
 from dataflex_rl.host.cpu.decoding.stats import Tally
 
 # Admitting a few prompts costs as much as admitting a full prefill, so a trickle is gathered over this many steps.
 _PATIENCE = 4
 
 
-class Lane:
+class Scheduler:
     """A fixed number of slots with `columns` cache columns each, and the jobs that wait for one.
 
     last: the highest position a token may have. reader: reads prompts in chunks; None: each prompt in one piece.
@@ -43,7 +43,7 @@ class Lane:
         self._position_S = torch.zeros(slots, dtype=torch.long, device=runner.device)
         self._cache: Cache | None = None
         self._logits_SV: Tensor | None = None
-        self._knobs: Knobs | None = None
+        self._options: SamplingOptions | None = None
 
     @property
     def active(self) -> list[Job]:
@@ -59,17 +59,17 @@ class Lane:
         if active:
             self._step()
 
-    def drop(self, wanted: Callable[[Job], bool]) -> list[Job]:
-        """Take the jobs that `wanted` picks out of the lane and return them."""
-        dropped = [job for job in (*self.active, *self.waiting) if wanted(job)]
-        self.jobs = [None if job is not None and wanted(job) else job for job in self.jobs]
-        self.waiting = deque(job for job in self.waiting if not wanted(job))
+    def drop(self, expected: Callable[[Job], bool]) -> list[Job]:
+        """Take the jobs that `expected` picks out of the scheduler and return them."""
+        dropped = [job for job in (*self.active, *self.waiting) if expected(job)]
+        self.jobs = [None if job is not None and expected(job) else job for job in self.jobs]
+        self.waiting = deque(job for job in self.waiting if not expected(job))
         return dropped
 
     def free(self) -> None:
         """Give the cache's memory back if no job holds a slot."""
         if not self.active:
-            self._cache = self._logits_SV = self._knobs = None
+            self._cache = self._logits_SV = self._options = None
 
     def _due(self) -> bool:
         """Return whether to run a prefill now: enough prompts for a full one, nothing else to do, or patience gone."""
@@ -101,7 +101,7 @@ class Lane:
         self._position_S[torch.tensor(slots, device=self.runner.device)] = torch.tensor(
             lengths, device=self.runner.device
         )
-        self._knobs = self._read_knobs()
+        self._options = self._read_options()
 
     def _prefill(self, prompts: list[tuple[int, ...]], columns: int) -> Prefill:
         """Run a prefill; the first of each shape after a check that this machine keeps rows apart."""
@@ -157,11 +157,11 @@ class Lane:
             self._logits_SV = logits_FV.new_zeros(len(self.jobs), logits_FV.shape[1])
         return self._cache, self._logits_SV
 
-    def _read_knobs(self) -> Knobs:
+    def _read_options(self) -> SamplingOptions:
         """Gather the active requests' sampling settings; empty slots are greedy, which costs least; nobody looks."""
         assert self._logits_SV is not None, "settings are read after a prefill"
         requests = [None if job is None else job.request for job in self.jobs]
-        return Knobs.of(
+        return SamplingOptions.of(
             [0.0 if request is None else request.temperature for request in requests],
             [-1 if request is None else request.top_k for request in requests],
             [1.0 if request is None else request.top_p for request in requests],
@@ -172,13 +172,13 @@ class Lane:
     def _step(self) -> None:
         """Draw a token for every slot, record those of active slots, and decode if any goes on."""
         assert self._logits_SV is not None, "a step follows a prefill"
-        assert self._knobs is not None, "a step follows a prefill"
+        assert self._options is not None, "a step follows a prefill"
         device = self.runner.device
         drawn = [0.0 if job is None else job.uniforms[len(job.token_ids)] for job in self.jobs]
         bans = [frozenset[int]() if job is None else job.bans for job in self.jobs]
         banned_SV = ban(bans, self._logits_SV.shape[1], device)
         uniform_S = torch.tensor(drawn, dtype=torch.float64, device=device)
-        token_S, log_prob_S = sample(self._logits_SV, uniform_S, self._knobs, banned_SV)
+        token_S, log_prob_S = sample(self._logits_SV, uniform_S, self._options, banned_SV)
         token_ids, log_probs = torch.stack((token_S.double(), log_prob_S.double())).tolist()
         for slot, job in enumerate(self.jobs):
             if job is not None and job.record(int(token_ids[slot]), log_probs[slot]):

@@ -8,7 +8,7 @@ MODEL_VERSION = 1  # raise it with any change of the pre-training or the tokeniz
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataKnobs:
+class DataOptions:
     """The data of `toy3`: seed of the problems and total prompts per split, a multiple of the three domains."""
 
     seed: int = 0
@@ -17,7 +17,7 @@ class DataKnobs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelKnobs:
+class ModelOptions:
     """The tiny Llama and its pre-training: seed, sizes, optimiser steps, problems per step, peak learning rate."""
 
     seed: int = 0
