@@ -13,7 +13,6 @@ import psutil
 import pytest
 
 from dataflex_rl.config.compose import cpu_environment
-from dataflex_rl.runtime.processes import STANDIN
 from dataflex_rl.runtime.start.owner import SWITCH, WorkerServer
 from tests.host.training import Finished, finish, lines_so_far, start, train, untimed, wait_for
 
@@ -52,7 +51,7 @@ def same(a: Finished, b: Finished) -> bool:
 def test_warm_equals_cold_also_after_another_seed(
     tmp_path: Path, server: WorkerServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.host.training.served", lambda: {STANDIN: server.python})
+    monkeypatch.setattr("tests.host.training.served", lambda: server.environment)
     other = train(tmp_path / "warm", UNIFORM.replace("seed_0", "seed_1"), "seed=1", *STEPS)
     warm = train(tmp_path / "warm", UNIFORM, *STEPS)
     monkeypatch.setattr("tests.host.training.served", lambda: {SWITCH: "off"})
@@ -66,7 +65,7 @@ def test_warm_equals_cold_also_after_another_seed(
 def test_a_run_goes_on_when_the_server_is_killed_and_the_next_starts_cold(
     tmp_path: Path, server: WorkerServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.host.training.served", lambda: {STANDIN: server.python})
+    monkeypatch.setattr("tests.host.training.served", lambda: server.environment)
     process = start(tmp_path, "trainer.total_training_steps=6", *STEPS[1:])
     wait_for(lambda: len(lines_so_far(tmp_path / UNIFORM)) >= 1, process)
     os.kill(server.pid, signal.SIGKILL)
@@ -82,7 +81,7 @@ def test_a_run_goes_on_when_the_server_is_killed_and_the_next_starts_cold(
 def test_twenty_warm_runs_leave_nothing(
     tmp_path: Path, room: Path, server: WorkerServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.host.training.served", lambda: {STANDIN: server.python, "TMPDIR": str(room)})
+    monkeypatch.setattr("tests.host.training.served", lambda: server.environment | {"TMPDIR": str(room)})
 
     def run(number: int) -> None:
         record = f"r{number}/tiny-toy3/uniform/seed_0"

@@ -102,7 +102,8 @@ def train(
     runs_dir: Path, record: str, *overrides: str, patience: float = PATIENCE, module: str = "dataflex_rl.run"
 ) -> Finished:
     """Run to the end, forked from the session's worker server; `record` is the folder below runs_dir."""
-    return finish(start(runs_dir, *overrides, module=module, python=served()[STANDIN]), runs_dir / record, patience)
+    process = start(runs_dir, *overrides, module=module, python=served().get(STANDIN, sys.executable))
+    return finish(process, runs_dir / record, patience)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
