@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from analysis.errors import AnalysisError
-from analysis.options import MIXERS, SELECT_REWEIGHT, Options, parse_family
+from analysis.options import DEFAULTS, Options, parse_family
 
 
 class Parser(argparse.ArgumentParser):
@@ -72,7 +72,7 @@ def options(parsed: argparse.Namespace) -> Options:
         level=parsed.level,
         alpha=parsed.alpha,
         control=parsed.control,
-        families=tuple(parse_family(t) for t in parsed.family) or (SELECT_REWEIGHT, MIXERS),
+        families=tuple(parse_family(t) for t in parsed.family) or DEFAULTS,
         mismatch=parsed.mismatch,
         allow_differences=tuple(parsed.allow_differences),
         holm=parsed.holm,

@@ -13,6 +13,7 @@ from dataflex_rl.record import RecordError
 from dataflex_rl.record.pairs import FIELD, differences, is_allowed
 from dataflex_rl.record.streams import Agreement, compare_streams
 
+_KINDS = {"mixers": "mixer", "prompts": "prompts"}  # family -> the kind of its runs
 _SHOWN = 5  # differing keys named in a note
 _ON_TRUST = (
     f"some records have neither {FIELD} in manifest.json nor config.yaml: that their runs differ in nothing but the "
@@ -77,16 +78,16 @@ def _choose(block: Block, present: list[str], methods: tuple[str, ...]) -> tuple
 
 
 def _family_of(block: Block, method: str, families: tuple[Family, ...]) -> Family | None:
-    """Give a method's family: the one that names it, else (from the record) mixers for a run that only mixes, else
-    the open one.
+    """Give a method's family: the one that names it, else (from the record) mixers for a run that only mixes and
+    prompts for one that only selects prompts, else the open one.
     """
     for family in families:
         if family.methods is not None and method in family.methods:
             return family
     kinds = {run.kind for (m, _), run in block.runs.items() if m == method}
-    mixers = [f for f in families if f.name == "mixers"]
-    if kinds == {"mixer"} and mixers:
-        return mixers[0]
+    own = [f for f in families if f.name in _KINDS and kinds == {_KINDS[f.name]}]
+    if own:
+        return own[0]
     rest = [f for f in families if f.methods is None]
     return rest[0] if rest else None
 
@@ -95,8 +96,9 @@ def _family_of(block: Block, method: str, families: tuple[Family, ...]) -> Famil
 class PairAudit:
     """Audit of one method against its control. `refused` are seeds whose pair does not stand, `problems` says why.
 
-    `streams` and `conditions` are each "agree", "differ", "cannot be compared" or "not recorded": of the prompts, and
-    of the configurations without the method. `allowed` are the keys that differ and that the user has allowed.
+    `streams` and `conditions` are each "agree", "differ", "cannot be compared" or "not recorded": of the prompts (or
+    "chosen by the run", by a prompt selector), and of the configurations without the method. `allowed` are the keys
+    that differ and that the user has allowed.
     """
 
     seeds: tuple[int, ...]
@@ -121,7 +123,9 @@ def audit_pair(block: Block, family: str, method: str, control: str, options: Op
     states: list[Agreement] = []
     for seed, (a, b) in pairs.items():
         state, why = compare_streams(
-            *(r.manifest.get("prompt_stream_digest") for r in (a, b)), mixing=family == "mixers" or a.mixes or b.mixes
+            *(r.manifest.get("prompt_stream_digest") for r in (a, b)),
+            mixing=family == "mixers" or a.mixes or b.mixes,
+            choosing=a.selects or b.selects,
         )
         states.append(state)
         if found := [*why, *_budget(a, b)]:
@@ -145,7 +149,7 @@ def audit_pair(block: Block, family: str, method: str, control: str, options: Op
 
 def _overall(states: Sequence[Agreement]) -> Agreement:
     """Give the state of a comparison from those of its pairs: the worst that occurs; "agree" needs all of them."""
-    worst = (Agreement.DIFFER, Agreement.INCOMPARABLE, Agreement.UNRECORDED)
+    worst = (Agreement.DIFFER, Agreement.INCOMPARABLE, Agreement.UNRECORDED, Agreement.CHOSEN)
     return next((s for s in worst if s in states), Agreement.AGREE if states else Agreement.UNRECORDED)
 
 

@@ -15,7 +15,7 @@ from analysis.blocks import Block
 from analysis.errors import unknown
 from analysis.families import decide
 from analysis.load.frame import LeftOut
-from analysis.options import MIXERS, SELECT_REWEIGHT, Options
+from analysis.options import DEFAULTS, Options
 from analysis.stats.bootstrap import percentile_interval
 from analysis.stats.equivalence import tost
 from analysis.stats.layout import (
@@ -62,7 +62,7 @@ def compare_all(found: list[Block], options: Options, left_out: Sequence[LeftOut
 
 def _check_names(found: list[Block], options: Options) -> None:
     known = sorted({m for block in found for m in block.methods})
-    own = [f for f in options.families if f not in (SELECT_REWEIGHT, MIXERS)]
+    own = [f for f in options.families if f not in DEFAULTS]
     asked = [options.control] if options.control else [n for f in own for n in (*f.controls, *(f.methods or ()))]
     for name in asked:
         if name not in known:

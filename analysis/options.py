@@ -12,7 +12,9 @@ from dataflex_rl.record.pairs import CONTROLS
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """Methods compared with one control. `methods` None means: every method that no other family names."""
+    """Methods compared with one control. `methods` None means: every method that no other family names. `mixers` and
+    `prompts` also take the methods whose records say that they only mix, or only select prompts.
+    """
 
     name: str
     controls: tuple[str, ...]
@@ -20,7 +22,9 @@ class Family:
 
 
 SELECT_REWEIGHT = Family(name="select_reweight", controls=(CONTROLS["policy"], "baseline"))
+PROMPTS = Family(name="prompts", controls=(CONTROLS["prompts"], "baseline"), methods=())
 MIXERS = Family(name="mixers", controls=(CONTROLS["mixer"],), methods=("reward_gap", "dump_ucb", "tscl"))
+DEFAULTS = (SELECT_REWEIGHT, MIXERS, PROMPTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +44,7 @@ class Options:
     level: float = 0.95
     alpha: float = 0.05
     control: str | None = None
-    families: tuple[Family, ...] = field(default=(SELECT_REWEIGHT, MIXERS))
+    families: tuple[Family, ...] = field(default=DEFAULTS)
     mismatch: str = "refuse"
     allow_differences: tuple[str, ...] = ()
     holm: str = "block"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.errors import AnalysisError
 from dataflex_rl.record import RunRecord, read_config
-from dataflex_rl.record.pairs import FIELD, Terms
+from dataflex_rl.record.pairs import FIELD, Terms, acts
 
 COLUMNS = (
     "model",
@@ -51,8 +51,9 @@ class Run:
 
     model, task, regime, steps and method are verbatim from the source (task is the campaign of a published file).
     `evaluation` names what was evaluated; runs of two evaluations never meet in one block. `domains` are the domains
-    the evaluation declares. `kind` is "mixer", "policy" or None (unknown). `streams` maps "all" and each domain to the
-    digests of the consumed prompt stream; `budget` what the run was given. `path` is the record's folder, if any.
+    the evaluation declares. `kind` is "mixer", "policy", "prompts" or None (unknown). `streams` maps "all" and each
+    domain to the digests of the consumed prompt stream; `budget` what the run was given. `path` is the record's folder,
+    if any.
     """
 
     run_id: str
@@ -76,9 +77,16 @@ class Run:
     @property
     def mixes(self) -> bool:
         """Whether the record names a mixer: its prompts then depend on its shares."""
-        mixer = self.manifest.get("mixer")
-        name = mixer.get("name") if isinstance(mixer, dict) else mixer
-        return name not in (None, "none")
+        return self._has("mixer")
+
+    @property
+    def selects(self) -> bool:
+        """Whether the record names a prompt selector: its prompts are then its own choice."""
+        return self._has("prompt_selector")
+
+    def _has(self, part: str) -> bool:
+        component = self.manifest.get(part)
+        return acts(component.get("name") if isinstance(component, dict) else component)
 
     @property
     def terms(self) -> Terms:

@@ -205,8 +205,8 @@ def _layout(scores: tuple[Score, ...]) -> str:
 
 
 def _kind(manifest: Mapping[str, Any]) -> str | None:
-    """Read off what the run does to its data: "policy", "mixer" or None."""
-    return kind_of(_component(manifest.get("actuator")), _component(manifest.get("mixer")))
+    """Read off what the run does to its data: "policy", "mixer", "prompts" or None."""
+    return kind_of(*(_component(manifest.get(part)) for part in ("actuator", "mixer", "prompt_selector")))
 
 
 def _component(value: Any) -> str | None:

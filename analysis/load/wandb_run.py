@@ -68,7 +68,7 @@ def _manifest(config: Mapping[str, Any], source: str) -> dict[str, Any]:
         if isinstance(candidate, Mapping) and all(
             candidate.get(k) is not None for k in ("method", "seed", "model", "task")
         ):
-            return {k: candidate[k] for k in (*_IDENTITY, "mixer", "actuator") if k in candidate}
+            return {k: candidate[k] for k in (*_IDENTITY, "mixer", "actuator", "prompt_selector") if k in candidate}
     raise AnalysisError(
         f"{source}: config lacks method, seed, model or task; found {', '.join(sorted(config)) or '(nothing)'}"
     )

@@ -39,7 +39,8 @@ def build(study: Study) -> Table:
         "Pairs are formed by seed inside one (model, task, regime, steps, evaluation) block. A variance "
         "ratio below 1 means "
         "that pairing by seed narrows the interval. P(A > B) is over all pairs of runs, paired or not.",
-        "prompt streams: all of it must agree for select and reweight, per domain the common prefix for mixers.",
+        "prompt streams: all of it must agree for select and reweight, per domain the common prefix for mixers; a "
+        "prompt selector draws its own.",
         *block_notes(study, study.comparisons),
     ]
     return Table(name="pairing", title="Pairing audit", rows=tuple(rows), views=tuple(views), notes=unique(notes))

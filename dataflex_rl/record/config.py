@@ -19,6 +19,9 @@ from dataflex_rl.record.paths import RunRecord
 
 _WORDS = re.compile(r"[A-Za-z_/](?:[\w./ -]*[\w./-])?", re.ASCII)
 _TEXT_TAG = "tag:yaml.org,2002:str"
+# blocks that came after the first records -> the key that switches each off, and its value then: a record without the
+# block is as one that has it switched off
+SWITCHED_OFF: Mapping[str, tuple[str, Any]] = {"dataflex.prompts": ("name", "none")}
 ABSENT = "(absent)"  # what config_diff shows for a key that one side does not have
 
 
@@ -82,6 +85,17 @@ def relevant(config: Mapping[str, Any], ignored: Sequence[str] = ()) -> dict[str
         for key, value in flatten(config).items()
         if not any(key == name or key.startswith(f"{name}.") for name in ignored)
     }
+
+
+def switched_off(config: Mapping[str, Any]) -> list[str]:
+    """Return the blocks of `SWITCHED_OFF` that a configuration has, switched off."""
+    flat = relevant(config)
+    return [block for block, (key, off) in SWITCHED_OFF.items() if flat.get(f"{block}.{key}", ABSENT) == off]
+
+
+def is_absent(config: Mapping[str, Any], block: str) -> bool:
+    """Say whether a configuration has nothing of a block."""
+    return not any(key == block or key.startswith(f"{block}.") for key in relevant(config))
 
 
 def config_hash(config: Mapping[str, Any], ignored: Sequence[str] = ()) -> str:

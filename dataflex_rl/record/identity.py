@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
-from dataflex_rl.record.config import config_diff, config_hash, describe_diff, read_config
+from dataflex_rl.record.config import config_diff, config_hash, describe_diff, is_absent, read_config, switched_off
 from dataflex_rl.record.files import names_in, size_of
 from dataflex_rl.record.manifest import read_manifest
 from dataflex_rl.record.paths import RunRecord
@@ -31,9 +32,12 @@ def changed(record: RunRecord, config: Mapping[str, Any], ignored: Sequence[str]
     if old is None and manifest is None:
         found = size_of(record.metrics) is not None or names_in(record.checkpoints)
         return "it has steps but neither config.yaml nor manifest.json" if found else ""
-    if old is not None and (difference := config_diff(old, config, ignored)):
+    off = switched_off(config)
+    both = [block for block in off if old is not None and (block in switched_off(old) or is_absent(old, block))]
+    if old is not None and (difference := config_diff(old, config, (*ignored, *both))):
         return describe_diff(difference)
-    fresh = config_hash(config, ignored)
-    if manifest is not None and manifest["config_hash"] != fresh:
-        return f"config_hash in manifest.json: {manifest['config_hash']} -> {fresh}"
+    later = [blocks for size in range(len(off) + 1) for blocks in combinations(off, size)]  # not there when it began
+    fresh = [config_hash(config, (*ignored, *blocks)) for blocks in later]
+    if manifest is not None and manifest["config_hash"] not in fresh:
+        return f"config_hash in manifest.json: {manifest['config_hash']} -> {fresh[0]}"
     return ""

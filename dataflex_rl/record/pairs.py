@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dataflex_rl.record.config import ABSENT, config_hash, relevant
+from dataflex_rl.record.config import ABSENT, config_hash, relevant, switched_off
 from dataflex_rl.record.identity import VOLATILE
 
 METHOD = ("dataflex.scorer", "dataflex.actuator", "dataflex.mixer", "dataflex.chain", "dataflex.prompts")
@@ -25,27 +25,34 @@ CARRIED_OUT = ("ray_kwargs", "transfer_queue", "dataflex.trace")  # what is trai
 FIELD = "comparability"  # the key of the manifest
 _CACHED = re.compile(r"/.*/([\w.+-]+-[0-9a-f]{16}(?:/[\w.-]+)*)")  # an entry of a cache is named by its content
 
-CONTROLS = {"policy": "uniform", "mixer": "static"}  # kind of run -> the control it is compared with
+# kind of run -> the control it is compared with
+CONTROLS = {"policy": "uniform", "mixer": "static", "prompts": "uniform"}
 
 
-def kind_of(actuator: str | None, mixer: str | None) -> str | None:
+def acts(component: str | None) -> bool:
+    """Say whether a component's name, as a manifest or a plan has it, is one that does something."""
+    return component not in (None, "none")
+
+
+def kind_of(actuator: str | None, mixer: str | None, prompts: str | None = None) -> str | None:
     """Return what a run does to its data, from the names of its components: a key of CONTROLS; None for uniform.
 
-    A run that weighs, whether it mixes or not, is a policy; one that only mixes is a mixer (static is one).
+    A run that weighs, whatever else it does, is a policy; of the others one that mixes is a mixer (static is one); one
+    that only selects prompts before they are generated is "prompts".
     """
-    if actuator not in (None, "none"):
-        return "policy"
-    return "mixer" if mixer not in (None, "none") else None
+    parts = {"policy": actuator, "mixer": mixer, "prompts": prompts}
+    return next((kind for kind, name in parts.items() if acts(name)), None)
 
 
-def conditions(config: Mapping[str, Any]) -> dict[str, Any]:
+def conditions(config: Mapping[str, Any], method_keys: Sequence[str] = METHOD_KEYS) -> dict[str, Any]:
     """Return {dotted key: value} of everything in a resolved configuration that two compared runs must share.
 
-    A path inside a cache counts without where the cache lies.
+    A path inside a cache counts without where the cache lies. `method_keys`: what a method may set.
     """
-    method = [key for key in METHOD_KEYS if key != MODE]
+    method = [key for key in method_keys if key != MODE]
     place = [key for key in VOLATILE if key != "host.env"]  # what the host is told may change what it computes
-    found = {key: _placeless(value) for key, value in relevant(config, (*method, *place, *CARRIED_OUT)).items()}
+    ignored = (*method, *place, *CARRIED_OUT, *switched_off(config))
+    found = {key: _placeless(value) for key, value in relevant(config, ignored).items()}
     if found.get(MODE) in OUR_MODES:
         del found[MODE]
     return found
@@ -54,6 +61,19 @@ def conditions(config: Mapping[str, Any]) -> dict[str, Any]:
 def comparability(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the manifest's entry: {"digest": 16 hex over the conditions, "method_keys": what a method may set}."""
     return {"digest": config_hash(conditions(config)), "method_keys": list(METHOD_KEYS)}
+
+
+def is_written_with(entry: Any, config: Mapping[str, Any]) -> bool:
+    """Say whether a manifest's entry is of this configuration, by the method keys of the time it was written."""
+    keys = entry.get("method_keys") if isinstance(entry, Mapping) else None
+    if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
+        return False
+    return bool(entry.get("digest") == config_hash(conditions(config, keys)))
+
+
+def method_settings(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Return {dotted key: value} of what the method sets."""
+    return {key: value for key, value in relevant(config, switched_off(config)).items() if is_allowed(key, METHOD)}
 
 
 def _placeless(value: Any) -> Any:
@@ -84,7 +104,9 @@ def differences(one: Terms, other: Terms) -> dict[str, tuple[Any, Any]] | None:
     configs = (one.config(), other.config())
     if configs[0] is None or configs[1] is None:
         digests = [entry.get("digest") if entry else None for entry in entries]
-        return {FIELD: (digests[0], digests[1])} if all(digests) else None
+        if not all(digests):
+            return None
+        return {} if digests[0] == digests[1] else {FIELD: (digests[0], digests[1])}
     return differing(conditions(configs[0]), conditions(configs[1]))
 
 

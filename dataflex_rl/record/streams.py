@@ -9,6 +9,8 @@ prompts per mark, "marks": [16 hex, ...]}, mark i being the digest after (i + 1)
   have. Two streams of one length are compared whole.
 - A domain in which no mark is common (600 prompts, marked at every fourth, against 3) cannot be compared, and so can
   two runs without a common domain. That is neither agreement nor difference, and nobody may take it for agreement.
+- A run with a prompt selector draws other prompts of the same data by design: its stream is compared with none
+  (`CHOSEN`), the data are, by their fingerprint.
 - Where one run recorded no stream there is nothing to compare: `UNRECORDED`. Records of this package always have one.
 """
 
@@ -28,17 +30,21 @@ class Agreement(StrEnum):
     DIFFER = "differ"
     INCOMPARABLE = "cannot be compared"
     UNRECORDED = "not recorded"
+    CHOSEN = "chosen by the run"
 
 
-def compare_streams(one: Any, other: Any, *, mixing: bool) -> tuple[Agreement, list[str]]:
+def compare_streams(one: Any, other: Any, *, mixing: bool, choosing: bool = False) -> tuple[Agreement, list[str]]:
     """Compare the `prompt_stream_digest` of two manifests; returns the answer and, unless they agree, why.
 
     Args:
         one, other: as in the manifest; a digest alone (16 hex) where a source has no more.
-        mixing: one of the runs chooses its prompts.
+        mixing: one of the runs has a mixer.
+        choosing: one of the runs has a prompt selector.
     """
     if not one or not other:
         return Agreement.UNRECORDED, []
+    if choosing:
+        return Agreement.CHOSEN, []
     if isinstance(one, str) or isinstance(other, str):
         if mixing:
             return Agreement.UNRECORDED, []

@@ -156,10 +156,14 @@ def _without_control(members: Sequence[Run]) -> list[str]:
     """Return the controls that the runs planned at one seed are compared with, but which are not among them."""
     present, found = {run["method"] for run in members}, []
     for kind, control in CONTROLS.items():
-        users = [run["method"] for run in members if kind_of(run.get("actuator"), run["mixer"]) == kind]
+        users = [run["method"] for run in members if _kind(run) == kind]
         if users and control not in present:
             found.append(f"no run of the control {control} is planned beside {', '.join(users)}")
     return found
+
+
+def _kind(run: Run) -> str | None:
+    return kind_of(run.get("actuator"), run["mixer"], run.get("prompt_selector"))
 
 
 def _over_seeds(found: Sequence[Finished]) -> list[str]:

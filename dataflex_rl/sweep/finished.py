@@ -18,7 +18,7 @@ from dataflex_rl.record import (
     relevant,
     why_not_done,
 )
-from dataflex_rl.record.pairs import CARRIED_OUT, FIELD, METHOD, comparability, conditions
+from dataflex_rl.record.pairs import CARRIED_OUT, FIELD, acts, conditions, is_written_with, method_settings
 from dataflex_rl.record.streams import is_broken
 from dataflex_rl.sweep.records import contradictions
 from dataflex_rl.sweep.streams import Consumed
@@ -55,11 +55,11 @@ def read_finished(run: Mapping[str, Any]) -> Finished | None:
     assert config is not None, "a done run has a configuration"
     flat = relevant(config)
     entry = manifest.get(FIELD)
-    if entry is not None and entry != comparability(config):
+    if entry is not None and not is_written_with(entry, config):
         raise RecordError(f"run record: {record.config} is not what {record.manifest.name} was written with ({FIELD})")
     if wrong := contradictions(manifest, run):
         raise RecordError(wrong)
-    digest, mixes = manifest["prompt_stream_digest"], run["mixer"] != "none"
+    digest, mixes = manifest["prompt_stream_digest"], acts(run["mixer"])
     if digest and is_broken(digest):
         raise RecordError(f"run record: {record.manifest}: prompt_stream_digest is broken")
     return Finished(
@@ -69,9 +69,11 @@ def read_finished(run: Mapping[str, Any]) -> Finished | None:
         facts=conditions(config)
         | {key: manifest.get(key) for key in _SAME}
         | {"prompts": cost.get("prompts"), "items": _items(record)},
-        method_facts=_below(flat, METHOD),
+        method_facts=method_settings(config),
         notes={key: manifest.get(key) for key in ("versions", "git_revision")} | _below(flat, CARRIED_OUT),
-        consumed=Consumed(method=run["method"], mixes=mixes, digest=digest or None),
+        consumed=Consumed(
+            method=run["method"], mixes=mixes, selects=acts(manifest.get("prompt_selector")), digest=digest or None
+        ),
     )
 
 

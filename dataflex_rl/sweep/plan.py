@@ -18,8 +18,8 @@ from dataflex_rl.sweep.seeds import points
 
 _OWN = ("run_dir", "force", "dry_run")
 _SHARED = (
-    "method", "seed", "model", "task", "regime", "run_dir", "scorer", "actuator", "mixer", "host", "steps",
-    "tokens_at_most",
+    "method", "seed", "model", "task", "regime", "run_dir", "scorer", "actuator", "mixer", "prompt_selector", "host",
+    "steps", "tokens_at_most",
 )  # fmt: skip
 
 
@@ -40,6 +40,7 @@ class Run:
     scorer: str
     actuator: str
     mixer: str
+    prompt_selector: str
     host: str
     steps: int
     gpus: float
@@ -49,11 +50,6 @@ class Run:
     gpu_hours: float | None
     seconds: float | None
     arguments: tuple[str, ...]
-
-    @property
-    def mixes(self) -> bool:
-        """Whether it chooses the prompts it sees."""
-        return self.mixer != "none"
 
     @property
     def name(self) -> str:
@@ -218,14 +214,14 @@ def check_controls(sweep: SweepFile, runs: Sequence[Run]) -> None:
     """Refuse a sweep that lacks the control its methods are compared with.
 
     Raises:
-        ConfigError: no `uniform` beside select or reweight methods, or no `static` beside mixers.
+        ConfigError: no `uniform` beside select or reweight methods or prompt selectors, or no `static` beside mixers.
     """
     _refuse_missing(sweep, needed_controls(runs), [run.method for run in runs])
 
 
 def needed_controls(runs: Sequence[Run]) -> list[str]:
     """Return the controls that runs are compared with."""
-    return sorted({CONTROLS[kind] for run in runs if (kind := kind_of(run.actuator, run.mixer))})
+    return sorted({CONTROLS[kind] for run in runs if (kind := kind_of(run.actuator, run.mixer, run.prompt_selector))})
 
 
 def _refuse_missing(sweep: SweepFile, needed: Sequence[str], present: Sequence[str]) -> None:

@@ -24,7 +24,8 @@ from dataflex_rl.sweep.overview import state_now
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.store import RunState, plan_file
 
-_IDENTITY = ("method", "seed", "model", "task", "regime", "steps", "host", "scorer", "actuator", "mixer")
+_IDENTITY = ("method", "seed", "model", "task", "regime", "steps", "host", "scorer", "actuator", "mixer",
+             "prompt_selector")  # fmt: skip
 
 
 def run_command(run: Run) -> list[str]:

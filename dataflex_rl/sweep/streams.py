@@ -1,4 +1,7 @@
-"""The prompts that runs of one seed consumed: equal in order, or per domain where a run mixes domains."""
+"""The prompts that runs of one seed consumed: equal in order, or per domain where a run mixes domains.
+
+Those of a run with a prompt selector are its own choice, and compared with none.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,13 @@ _Named = tuple[str, Mapping[str, Any]]  # a method and one of its streams
 
 @dataclass(frozen=True, kw_only=True)
 class Consumed:
-    """The prompt stream of a run: `digest` is that of its manifest, None where it recorded none."""
+    """The prompt stream of a run: `digest` is that of its manifest, None where it recorded none; `selects`: by a prompt
+    selector.
+    """
 
     method: str
     mixes: bool
+    selects: bool = False
     digest: Mapping[str, Any] | None
 
 
@@ -28,7 +34,7 @@ def stream_differences(runs: Sequence[Consumed]) -> list[str]:
     named once.
     """
     found = [f"prompt stream: not recorded ({run.method})" for run in runs if not run.digest]
-    known = [(run, run.digest) for run in runs if run.digest]
+    known = [(run, run.digest) for run in runs if run.digest and not run.selects]
     plain = [(run.method, digest["all"]) for run, digest in known if not run.mixes]
     for other in plain[1:]:
         found += _differ("", plain[0], other, whole=True)

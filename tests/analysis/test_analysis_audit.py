@@ -187,3 +187,26 @@ def test_different_starts_are_named(tmp_path, rng):
     dump(path, value)
     notes = [n for n in block_notes(make_study([str(root)], Options()), compared(root)) if "untrained" in n]
     assert "math by up to 3.00 points" in notes[0]
+
+
+def test_a_prompt_selector_is_paired_with_uniform_whatever_prompts_it_drew(tmp_path, rng):
+    methods = ("uniform", "difffilter", "static", "tscl", "order", "learnability", "difffilter+order", "tscl+order")
+    root = write_sweep(tmp_path / "runs", Sweep(methods=methods, seeds=(0, 1), metrics=False), rng)
+    for method in methods[4:]:
+        own = {"actuator": "difffilter" if "difffilter" in method else "none", "prompt_selector": "order"}
+        for seed in (0, 1):
+            edit_manifest(
+                root, method, seed, mixer="tscl" if "tscl" in method else "none",
+                prompt_stream_digest=stream(50 + seed, 60), **own,
+            )  # fmt: skip
+    edit_manifest(root, "order", 1, dataset_fingerprint="other")
+    comparison = compared(root)[0]
+    matches = {m.family: (m.control, m.methods) for m in comparison.matches}
+    assert matches["prompts"] == ("uniform", ("learnability", "order"))
+    assert matches["mixers"] == ("static", ("tscl", "tscl+order"))
+    assert matches["select_reweight"] == ("uniform", ("difffilter", "difffilter+order"))
+    audits = comparison.audits
+    assert audits[("prompts", "learnability")].streams == "chosen by the run"
+    assert audits[("prompts", "learnability")].seeds == (0, 1)
+    assert audits[("mixers", "tscl+order")].streams == "chosen by the run"
+    assert audits[("prompts", "order")].seeds == (0,)  # the data must be the same

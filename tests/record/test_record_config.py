@@ -107,6 +107,20 @@ def test_any_configuration_comes_back_as_it_was(tmp_path_factory, config):
     assert read_config(record) == config
 
 
+def test_a_record_from_before_a_block_is_one_with_the_block_switched_off(tmp_path):
+    record, old = RunRecord(tmp_path), {"lr": 1}
+    off, on = ({"lr": 1, "dataflex": {"prompts": {"name": name, "params": {}}}} for name in ("none", "order"))
+    write_config(record, old)
+    write_json(record.manifest, dict.fromkeys(KEYS) | {"config_hash": config_hash(old)})
+    assert changed(record, off) == changed(record, old) == ""
+    assert changed(record, on).startswith("dataflex.prompts.name: (absent) -> order")
+    write_config(record, off)  # continued by this version, which does not write the manifest anew
+    assert changed(record, off) == ""
+    assert changed(record, on) == "dataflex.prompts.name: none -> order"
+    write_json(record.manifest, dict.fromkeys(KEYS) | {"config_hash": config_hash(off)})
+    assert changed(record, off) == ""
+
+
 def test_a_record_is_that_of_one_configuration(tmp_path):
     """config.yaml and the hash in manifest.json must both say so; what is not there says nothing."""
     record, config, volatile = RunRecord(tmp_path), {"lr": 1, "dir": "a"}, ("dir",)

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dataflex_rl.config.mixing import MIX_MODE, PLAIN_MODE
-from dataflex_rl.record.config import ABSENT
+from dataflex_rl.record.config import ABSENT, config_hash
 from dataflex_rl.record.identity import VOLATILE
 from dataflex_rl.record.pairs import (
     CARRIED_OUT,
+    CONTROLS,
     FIELD,
     METHOD_KEYS,
     MODE,
@@ -23,6 +24,9 @@ from dataflex_rl.record.pairs import (
     conditions,
     differences,
     is_allowed,
+    is_written_with,
+    kind_of,
+    method_settings,
 )
 
 CONFIG: dict[str, Any] = {
@@ -102,6 +106,40 @@ def test_equal_digests_need_no_configuration_and_without_one_the_digests_are_nam
     found = differences(Terms(entry=entry, config=lambda: None), Terms(entry=other, config=lambda: None))
     assert found == {FIELD: (entry["digest"], other["digest"])}
     assert differences(Terms(entry=entry, config=lambda: None), terms(None)) is None
+
+
+@pytest.mark.parametrize(
+    ("actuator", "mixer", "prompts", "kind"),
+    [
+        ("none", "none", "none", None),
+        (None, None, None, None),
+        ("per", "tscl", "order", "policy"),
+        ("none", "tscl", "order", "mixer"),
+        ("none", "none", "order", "prompts"),
+        (None, None, "order", "prompts"),
+    ],
+)
+def test_the_kind_of_a_run(actuator: str | None, mixer: str | None, prompts: str | None, kind: str | None) -> None:
+    assert kind_of(actuator, mixer, prompts) == kind
+    assert kind is None or kind in CONTROLS
+
+
+def test_a_selector_switched_off_is_one_that_is_not_there() -> None:
+    """Records from before there were selectors lack the block, and their entries were written with other keys."""
+    off, on = (with_key("dataflex.prompts", {"name": name, "params": {}}) for name in ("none", "order"))
+    keys = [key for key in METHOD_KEYS if key != "dataflex.prompts"]
+    old = {"digest": config_hash(conditions(CONFIG, keys)), "method_keys": keys}
+    for config in (CONFIG, off):
+        assert is_written_with(old, config)
+        assert is_written_with(comparability(CONFIG), config)
+        assert differences(Terms(entry=old, config=lambda: None), terms(config)) == {}
+    assert not is_written_with(old, on)  # at that time nothing excused it
+    assert method_settings(off) == method_settings(CONFIG) == {"dataflex.scorer.name": "none"}
+    assert method_settings(on).keys() - method_settings(off).keys() == {
+        "dataflex.prompts.name", "dataflex.prompts.params"
+    }  # fmt: skip
+    for broken in (None, "x", {}, {"digest": "0"}, old | {"method_keys": [1]}, old | {"digest": "0" * 16}):
+        assert not is_written_with(broken, CONFIG)
 
 
 def test_an_entry_of_another_definition_is_settled_by_the_configurations() -> None:

@@ -69,6 +69,13 @@ def test_other_recordings(one: Any, other: Any, mixing: bool, answer: str) -> No
     assert compare_streams(one, other, mixing=mixing)[0] == answer
 
 
+def test_the_prompts_of_a_selector_are_compared_with_none() -> None:
+    one, other = digest(math(8)), digest(LOGIC)
+    assert compare_streams(one, other, mixing=False, choosing=True) == (Agreement.CHOSEN, [])
+    assert compare_streams(one, one, mixing=True, choosing=True) == (Agreement.CHOSEN, [])
+    assert compare_streams(None, other, mixing=False, choosing=True) == (Agreement.UNRECORDED, [])
+
+
 @settings(max_examples=60, deadline=None)
 @given(one=st.integers(1, 700), other=st.integers(1, 700), same=st.integers(0, 700))
 def test_only_what_lies_behind_the_last_common_mark_is_left_open(one: int, other: int, same: int) -> None:

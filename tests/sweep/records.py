@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from dataflex_rl.record import (
     write_json,
     write_manifest,
 )
-from dataflex_rl.record.pairs import comparability
+from dataflex_rl.record.config import config_hash
+from dataflex_rl.record.pairs import METHOD_KEYS, conditions
 from dataflex_rl.seeding import StreamDigest
 
 
@@ -26,6 +28,11 @@ def digest(prompts: list[tuple[str, str]]) -> dict[str, Any]:
     return stream.state_dict()
 
 
+def entry(config: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """Return the manifest's entry as a version with these method keys wrote it."""
+    return {"digest": config_hash(conditions(config, keys)), "method_keys": list(keys)}
+
+
 PROMPTS = [(f"p{n}", "math" if n % 2 == 0 else "logic") for n in range(8)]
 
 
@@ -35,19 +42,22 @@ def finished(folder: Path, method: str, seed: int = 0, **changes: Any) -> dict[s
     `changes`: keys of the manifest; `config` merges into the configuration, `prompts` are those consumed.
     """
     mixes = method in ("static", "reward_gap")
-    actuator = "none" if mixes or method == "uniform" else method
+    selector = method if method == "greso_skip" else "none"
+    actuator = "none" if mixes or method in ("uniform", selector) else method
     config = {
         "data": {"lr": 1, "seed": seed},
-        "dataflex": {"actuator": {"name": actuator}},
+        "dataflex": {"actuator": {"name": actuator}, "prompts": {"name": selector, "params": {}}},
         "trainer": {"v1": {"trainer_mode": "dataflex_mix_sync" if mixes else "dataflex_sync"}},
     }
     prompts = changes.pop("prompts", PROMPTS)
     config |= changes.pop("config", {})
+    keys = changes.pop("method_keys", METHOD_KEYS)
     values = {
         "sweep": "s", "method": method, "scorer": "none", "actuator": actuator,
-        "mixer": method if mixes else "none", "model": "m", "task": "t", "regime": "full", "seed": seed, "steps": 1,
+        "mixer": method if mixes else "none", "prompt_selector": selector,
+        "model": "m", "task": "t", "regime": "full", "seed": seed, "steps": 1,
         "host": "cpu", "config_hash": "c", "dataset_fingerprint": "d", "evaluation_digest": "e", "git_revision": None,
-        "prompt_stream_digest": digest(prompts), "comparability": comparability(config), **changes,
+        "prompt_stream_digest": digest(prompts), "comparability": entry(config, keys), **changes,
     }  # fmt: skip
     record = RunRecord(folder / "m-t" / method / f"seed_{seed}").create()
     write_config(record, config)
@@ -67,5 +77,6 @@ def finished(folder: Path, method: str, seed: int = 0, **changes: Any) -> dict[s
     update_status(record, state="done", attempts=1, step=1, steps=1)
     return {
         "method": method, "seed": seed, "model": "m", "task": "t", "regime": "full", "scorer": "none",
-        "actuator": actuator, "mixer": "none" if not mixes else method, "steps": 1, "run_dir": str(record.path),
+        "actuator": actuator, "mixer": "none" if not mixes else method, "prompt_selector": selector,
+        "steps": 1, "run_dir": str(record.path),
     }  # fmt: skip
