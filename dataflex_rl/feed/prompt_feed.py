@@ -70,7 +70,7 @@ class PromptFeed:
             self.quotas.domain_R.tolist(),
             self.quotas.names,
         )
-        self._seed, self._batch, self._steps = seed, batch, steps
+        self._seed, self._steps = seed, steps
         self._busy_P = np.zeros(table.size, np.bool_)
         self._draws = 0
         self._counts: Counter[str] = Counter()  # of the step, by metric
@@ -126,7 +126,7 @@ class PromptFeed:
             need = aim - len(into)
             row_C = self._streams.peek(domain, min(max(window, self.selector.window(need)), tour - seen))
             rng = np.random.default_rng(stream_seed(self._seed, PROMPT_STREAM, self._draws, domain, len(into), round_))
-            taken, used, lost = self._choose(row_C, need, rng, skipped)
+            taken, used, lost = self._choose(domain, row_C, need, rng, skipped)
             self._streams.take(domain, used)
             self._busy_P[self.table.prompt_R[taken]] = True
             into += taken.tolist()
@@ -139,16 +139,15 @@ class PromptFeed:
         return len(rest)
 
     def _choose(
-        self, row_C: IntArray, need: int, rng: np.random.Generator, skipped: Counter[str]
+        self, domain: int, row_C: IntArray, need: int, rng: np.random.Generator, skipped: Counter[str]
     ) -> tuple[IntArray, int, IntArray]:
         """Ask the selector about the next rows; return (rows taken, rows used, rows used but not taken)."""
         prompt_C = self.table.prompt_R[row_C]
         fresh = np.flatnonzero(self._fresh(prompt_C))
         choice = Choice(take=fresh[:0], used=0, skipped={})
         if len(fresh):
-            choice = checked(
-                self.config.name, self.selector.choose(self._candidates(prompt_C[fresh]), need, rng), len(fresh), need
-            )
+            candidates = self._candidates(prompt_C[fresh], *self.quotas.pool(domain))
+            choice = checked(self.config.name, self.selector.choose(candidates, need, rng), len(fresh), need)
         used = len(row_C) if choice.used == len(fresh) else int(fresh[choice.used])
         if busy := used - choice.used:
             skipped[REPEATED] += busy
@@ -156,10 +155,10 @@ class PromptFeed:
         lost = np.delete(fresh[: choice.used], choice.take)
         return row_C[fresh[choice.take]], used, row_C[lost]
 
-    def _candidates(self, prompt_C: IntArray) -> Candidates:
+    def _candidates(self, prompt_C: IntArray, pool: IntArray | None = None, batch: int = 1) -> Candidates:
         return Candidates(
             prompt_C=prompt_C, stats=self.stats, state=self.rule_state, step=self.stats.step + 1, steps=self._steps,
-            batch=self._batch,
+            pool=pool, batch=batch,
         )  # fmt: skip
 
     def _fresh(self, prompt_C: IntArray) -> Any:
@@ -172,7 +171,7 @@ class PromptFeed:
         """Whether every prompt of a domain is being generated."""
         if np.count_nonzero(self._busy_P) < self.quotas.size_D[domain]:
             return False
-        return bool(self._busy_P[self.table.prompt_R[self.quotas.row_D[domain]]].all())
+        return bool(self._busy_P[self.quotas.prompt_D[domain]].all())
 
     def predict(self, rows: Sequence[int]) -> list[float] | None:
         """Return the predicted solve rate of dataset rows at present; None where the selector predicts none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from dataflex_rl.feed.core import DomainMixer
 from dataflex_rl.feed.domains import DomainMap
 from dataflex_rl.feed.interface import Outcomes
 from dataflex_rl.feed.mix_quotas import MixQuotas
-from dataflex_rl.prompts.table import PromptTable
+from dataflex_rl.prompts.table import IntArray, PromptTable
 
 ALL = "all"
 
@@ -40,7 +41,9 @@ class Quotas:
             names, code_R = np.unique(np.asarray(domain_R, dtype=object).astype(str), return_inverse=True)
             self.domain_R = np.array([domains.index(name) for name in names.tolist()], dtype=np.int64)[code_R]
         self.row_D = [np.flatnonzero(self.domain_R == d) for d in range(len(self.names))]
-        self.size_D = [int(np.unique(table.prompt_R[row_R]).size) for row_R in self.row_D]
+        self.prompt_D = [np.unique(table.prompt_R[row_R]) for row_R in self.row_D]
+        self.size_D = [len(prompts) for prompts in self.prompt_D]
+        self._batch = batch
         self._check(batch)
 
     def _check(self, batch: int) -> None:
@@ -57,6 +60,12 @@ class Quotas:
     def share_D(self) -> list[float]:
         """Share of each domain in the next batch."""
         return [1.0] if self.mix is None else self.mix.mixer.share_D.tolist()
+
+    def pool(self, domain: int) -> tuple[IntArray | None, int]:
+        """Return the prompts of a domain (None: all, without a mixer) and how many of them a batch takes."""
+        if self.mix is None:
+            return None, self._batch
+        return self.prompt_D[domain], math.ceil(round(self.share_D[domain] * self._batch, 6))
 
     def next_D(self, n: int, surplus: int = 0) -> tuple[list[int], list[int]]:
         """Return the prompts of each domain in the next n and in what is generated beyond; remainders are carried."""

@@ -22,8 +22,9 @@ State = Mapping[str, Any]  # plain data: what a checkpoint holds of a rule
 class Candidates:
     """The next prompts of a stream, C of them and all different, in its order; what is known of them is in `stats`.
 
-    `state`: the rule's own. `step`: of the draw, from 1. `steps`: of the whole run, None where unknown. `batch`:
-    prompts of a batch.
+    `state`: the rule's own. `step`: of the draw, from 1. `steps`: of the whole run, None where unknown. `pool`: the
+    prompts of which these are the next, those of a mixer's domain; None: all, which is so without a mixer, whatever
+    domains the data have. `batch`: prompts of a batch that come from the pool.
     """
 
     prompt_C: IntArray
@@ -31,6 +32,7 @@ class Candidates:
     state: State = field(default_factory=dict)
     step: int = 1
     steps: int | None = None
+    pool: IntArray | None = None
     batch: int = 1
 
     @property

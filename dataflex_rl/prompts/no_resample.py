@@ -19,7 +19,8 @@ _NOISE = 1e-6  # rates are kept in float32: 9 of 10 must count as .9
 class NoResample(PromptSelector):
     """A prompt with a pass rate of at least `pass_rate` at its last visit is drawn no more.
 
-    All of a domain's prompts come back as soon as fewer than `reserve` batches of it are left.
+    All come back as soon as fewer than `reserve` batches are left; under a mixer those of each domain on their own,
+    measured in what a batch takes of it.
 
     Source: arXiv 2510.13786 (ScaleRL, "no positive resampling").
     """
@@ -34,13 +35,11 @@ class NoResample(PromptSelector):
         within(f"{who}: reserve", self.reserve, "at least 0 (batches)", 0 <= self.reserve < np.inf)
 
     def choose(self, candidates: Candidates, n: int, rng: np.random.Generator) -> Choice:
-        """Take the first n that are not solved, or belong to a domain that is nearly solved as a whole."""
-        stats, table = candidates.stats, candidates.table
-        solved_P = stats.rate_P >= self.pass_rate - _NOISE  # false where never visited
-        solved_D = np.bincount(table.domain_P[np.flatnonzero(solved_P)], minlength=len(table.domains))
-        back_D = table.size_D - solved_D < self.reserve * candidates.batch
-        at = candidates.prompt_C
-        return passed(~solved_P[at] | back_D[table.domain_P[at]], n, np.full(len(at), "solved"))
+        """Take the first n that are not solved; any, where the pool they come from is nearly solved as a whole."""
+        solved_P = candidates.stats.rate_P >= self.pass_rate - _NOISE  # false where never visited
+        in_pool = solved_P if candidates.pool is None else solved_P[candidates.pool]
+        back = np.count_nonzero(~in_pool) < self.reserve * candidates.batch
+        return passed(~solved_P[candidates.prompt_C] | back, n, np.full(candidates.size, "solved"))
 
     def rate_C(self, candidates: Candidates) -> FloatArray:
         """float64 [C]: posterior mean of the prompt's own visits under a uniform prior."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -193,3 +194,39 @@ def test_replacements_can_be_asked_per_domain() -> None:
     before = made.quotas.state_dict()
     assert made.draw(3, quota_D=[0, 3]).domain_of == [1, 1, 1]
     assert made.quotas.state_dict() == before  # no remainder is carried from them
+
+
+def test_without_a_mixer_a_domain_that_is_solved_stays_out() -> None:
+    """96 prompts in batches of 16: two of three domains are always solved, and 32 prompts, two batches, are left."""
+    made = feed("no_resample", table(96, domains=[*["a"] * 32, *["b"] * 32, *["c"] * 32]), 16, params={"reserve": 1})
+    rate_R, rng = np.repeat([1.0, 1.0, 0.0], 32), RNG(0)
+    drawn: list[int] = []
+    for step in range(1, 11):
+        rows = made.draw(16).rows
+        drawn += rows
+        made.observe(outcomes(step, rows, rate_R, rng))
+    assert sorted(drawn[:96]) == list(range(96))
+    assert min(drawn[96:]) >= 64
+    rate_R[:] = 1.0  # now c is solved, too: at 16 left (a batch) it goes on, below all come back
+    for step in range(11, 13):
+        rows = made.draw(16).rows
+        made.observe(outcomes(step, rows, rate_R, rng))
+        assert min(rows) >= 64
+    assert min(made.draw(16).rows) < 64
+
+
+def test_under_a_mixer_each_domain_has_its_own_reserve() -> None:
+    """a gives 6 of a batch of 8 and b 2: a's 8 are solved and come back, b's 16 are more than 2 and stay out."""
+    shares = mixing(name="static", params={"proportions": {"a": 0.75, "b": 0.25}})
+    pool, rng = table(24, domains=["a"] * 8 + ["b"] * 16), RNG(0)
+    made = feed("no_resample", pool, 8, params={"reserve": 1}, **shares)
+    solved_b: set[int] = set()
+    for step in range(1, 9):
+        rows = made.draw(8).rows
+        assert sum(row < 8 for row in rows) == 6
+        assert not solved_b & set(rows)
+        rate_R = np.where(np.arange(24) < 8, 1.0, (np.arange(24) % 3 == 0).astype(float))
+        found = outcomes(step, rows, rate_R, rng)
+        solved_b |= {row for row in rows if row >= 8 and rate_R[row] == 1}
+        made.observe(dataclasses.replace(found, tally=tally([0.0, 0.0])))
+    assert len(solved_b) == 5  # 9, 12, 15, 18, 21

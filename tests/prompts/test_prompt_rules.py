@@ -159,12 +159,14 @@ def test_solved_prompts_leave_and_come_back() -> None:
     assert (back.take.tolist(), back.skipped) == ([0, 1, 2, 3], {})
 
 
-def test_domains_come_back_on_their_own() -> None:
+def test_a_pool_comes_back_on_its_own() -> None:
+    """Solved are 0 of pool 0, 1 and 2 of pool 2, 3, 4; each gives 2 to a batch."""
     rule = NoResample(reserve=1.0)
-    pool = table(5, domains=["a", "a", "b", "b", "b"])
-    stats, state = seen(pool, [(0, 5, 5), (2, 5, 5)], rule)
-    choice = rule.choose(candidates(stats, range(5), state, batch=2), 5, RNG(0))
-    assert choice.take.tolist() == [0, 1, 3, 4]  # a has 1 left, fewer than 2: back; b has 2 left
+    stats, state = seen(table(5), [(0, 5, 5), (2, 5, 5)], rule)
+    for rows, taken in (([0, 1], [0, 1]), ([2, 3, 4], [1, 2])):  # 1 left, fewer than 2: back; 2 left
+        pool = stats.table.prompt_R[rows]
+        choice = rule.choose(candidates(stats, rows, state, pool=pool, batch=2), 5, RNG(0))
+        assert choice.take.tolist() == taken
 
 
 # ---------------------------------------------------------------- curriculum (AdaRFT, E2H)

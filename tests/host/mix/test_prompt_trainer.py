@@ -116,6 +116,19 @@ def test_surplus_prompts_may_be_drawn_again(tmp_path: Path) -> None:
     assert (made.feed.source.stats.visits_P > 0).sum() == 16
 
 
+def test_solved_prompts_stay_out_though_whole_domains_are_solved(tmp_path: Path) -> None:
+    made = trainer(tmp_path, "prompts=no_resample", "dataflex.prompts.params.reserve=1", POOL)
+    solved: set[str] = set()
+    for _ in range(9):  # math and science are solved in the first pass, logic never
+        uids, domains, metrics = stepped(made, REWARD)
+        keys = [uid.split("-")[0] for uid in uids]
+        assert not solved & set(keys)
+        assert metrics["dataflex/prompts/fallback"] == 0.0
+        solved |= {key for key, domain in zip(keys, domains, strict=True) if REWARD[domain] > 0.5}
+    assert len(solved) > 48
+    assert metrics["dataflex/prompts/skipped/solved"] > 0
+
+
 def test_outcomes_are_taken_before_the_policy(tmp_path: Path) -> None:
     made = trainer(tmp_path, "method=difffilter", "prompts=beta_thompson", POOL)
     uids, domains = drawn(made)
