@@ -80,6 +80,13 @@ def _steps(key: str, least: int, default: int) -> Setting:
     return Setting(key=key, kind=int, least=least, default=default, expected=f"an integer >= {least} [steps]")
 
 
+def _responses(name: str, least: int, default: int | None = None) -> Setting:
+    return Setting(
+        key=f"dataflex.budget.{name}", kind=int, least=least, default=default, null=default is None,
+        expected=f"an integer >= {least} [responses]{', or null' if default is None else ''}",
+    )  # fmt: skip
+
+
 def _flag(key: str, *, null: bool = False) -> Setting:
     return Setting(key=key, kind=bool, default=None if null else False, null=null, expected="true or false")
 
@@ -119,6 +126,20 @@ SETTINGS = _table(
     Setting(key="dataflex.prompts.params", kind=dict, default={}, expected="a mapping of the selector's parameters"),
     Setting(key="dataflex.prompts.buckets", kind=list, default=[], expected="a list of dataset columns"),
     Setting(key="dataflex.prompts.success_threshold", kind=float, default=0.5, expected="a number"),
+    Setting(key="dataflex.budget.name", choices=("none", "knapsack", "two_phase"), default="none",
+            expected="one of none, knapsack, two_phase"),
+    _responses("n_min", 0, 2),
+    _responses("n_max", 1),
+    _responses("total", 1),
+    _responses("n_init", 0, 2),
+    _responses("n_continue", 0),
+    _flag("dataflex.backfill.enabled"),
+    Setting(key="dataflex.backfill.max_rounds", kind=int, least=0, default=3, expected="an integer >= 0"),
+    Setting(key="dataflex.backfill.max_tokens_factor", kind=float, least=1, default=2.0,
+            expected="a number >= 1 (plain batches)"),
+    Setting(key="dataflex.backfill.on_short", choices=("train_short", "fill_constant", "skip_update"),
+            default="train_short", expected="one of train_short, fill_constant, skip_update"),
+    Setting(key="dataflex.backfill.carry", kind=bool, default=True, expected="true or false"),
     Setting(key="regime.data_fraction", kind=float, above=0, most=1, default=1.0,
             expected="a share above 0, at most 1"),
     Setting(key="regime.label_noise", kind=float, least=0, below=1, default=0.0, expected="a share from 0 to below 1"),

@@ -39,6 +39,9 @@ def resolve_feed(config: DictConfig, feed: FeedConfig) -> None:
         shadow=config.dataflex.get("shadow", False),
         steps_of_batch=(config.trainer.v1.get("sync") or {}).get("parameter_sync_step", 1),
     )
+    feed.check_groups(
+        n=int(config.actor_rollout_ref.rollout.n), batch=int(config.data.train_batch_size), makes_groups=True
+    )
     if feed.mixer is not None:
         _check_mixer(config, feed.mixer)
         config.trainer.v1.trainer_mode = MIX_MODE

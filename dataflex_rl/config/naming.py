@@ -30,7 +30,8 @@ def method_name(block: Mapping[str, Any]) -> str:
     """Return the method's name for a resolved `dataflex` block.
 
     `scorer=group_solve actuator=difffilter` is `difffilter`; a pair without a name of its own is `scorer-actuator`. A
-    mixer and a prompt selector beside others are appended with `+`; a shadow run ends in `-shadow`.
+    mixer, a prompt selector, a budget and a backfill beside others are appended with `+`; a shadow run ends in
+    `-shadow`.
     """
     names = {group: (block.get(group) or {}).get("name") or "none" for group in GROUPS}
     pair = (names["scorer"], names["actuator"])
@@ -40,9 +41,16 @@ def method_name(block: Mapping[str, Any]) -> str:
         known = methods().get((*pair, names["mixer"]))
         base = known or methods().get((*pair, "none")) or "-".join(pair)
     mixer = [] if known or names["mixer"] == "none" else [names["mixer"]]
-    selector = [] if names["prompts"] == "none" else [names["prompts"]]
+    selector = selection(block)
     parts = selector if selector and base == "uniform" and not mixer else [base, *mixer, *selector]
     return "+".join(parts) + ("-shadow" if block.get("shadow") else "")
+
+
+def selection(block: Mapping[str, Any]) -> list[str]:
+    """Return the names of what decides before and while a run generates: prompt selector, budget, backfill."""
+    names = [(block.get(part) or {}).get("name") or "none" for part in ("prompts", "budget")]
+    names += ["backfill" if (block.get("backfill") or {}).get("enabled") else "none"]
+    return [name for name in names if name != "none"]
 
 
 def check_name(kind: str, name: object) -> str:

@@ -5,6 +5,7 @@ verl's own checks need verl, and so are the host's (`dataflex_rl.host.validate`)
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -18,7 +19,7 @@ from dataflex_rl.config.compose import changed, composed
 from dataflex_rl.config.local_model import place_template
 from dataflex_rl.config.memory import memory_warnings
 from dataflex_rl.config.mixing import resolve_feed
-from dataflex_rl.config.naming import GROUPS, check_name, method_name
+from dataflex_rl.config.naming import GROUPS, check_name, method_name, selection
 from dataflex_rl.config.places import check_places
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.regime import regime_name
@@ -178,14 +179,14 @@ def _make_plan(
     group = _count(config, "actor_rollout_ref.rollout.n")
     longest = sum(_count(config, f"data.max_{part}_length") for part in ("prompt", "response"))
     names = {part: str((block.get(part) or {}).get("name") or "none") for part in GROUPS}
-    selector = names.pop("prompts")
+    del names["prompts"]
     if block.get("chain"):
         names["scorer"] = " > ".join(str((link.get("scorer") or {}).get("name")) for link in block["chain"])
         names["actuator"] = " > ".join(str(link["actuator"]["name"]) for link in block["chain"])
     return Plan(
         method=config.method_name,
         **names,
-        prompt_selector=selector,
+        prompt_selector="+".join(selection(block)) or "none",
         model=config.model_name,
         task=config.task_name,
         regime=regime_name(config),
@@ -198,7 +199,7 @@ def _make_plan(
         responses_per_prompt=group,
         prompts=steps * per_step,
         responses=steps * per_step * group,
-        tokens_at_most=steps * per_step * group * longest,
+        tokens_at_most=math.ceil(steps * per_step * group * longest * generated_at_most(block)),
         run_dir=config.run_dir,
         model_path=str(config.actor_rollout_ref.model.path),
         chat_template=chat_template,
@@ -210,6 +211,12 @@ def _make_plan(
         warnings=memory_warnings(config),
         settings=plain(config),
     )
+
+
+def generated_at_most(block: Mapping[str, Any]) -> float:
+    """Return the responses of a step at most, in plain batches."""
+    backfill = block.get("backfill") or {}
+    return float(backfill["max_tokens_factor"]) if backfill.get("enabled") else 1.0
 
 
 def _count(config: DictConfig, key: str) -> int:

@@ -115,14 +115,17 @@ def wanted_D(options: Backfill, state: State) -> tuple[int, ...]:
     return tuple(asked_D)
 
 
-def add(state: State, groups: Sequence[Group], *, exhausted: bool = False) -> State:
-    """Take in a round's finished groups. `exhausted`: the feed had fewer prompts than were expected."""
+def add(state: State, groups: Sequence[Group], *, exhausted: bool = False, plain_tokens: float | None = None) -> State:
+    """Take in a round's finished groups. `exhausted`: the feed had fewer prompts than were expected. `plain_tokens`:
+    of a plain batch, where groups have other numbers of responses; counts in the first round.
+    """
     known = {group.uid for group in state.groups}
     if twice := [group.uid for group in groups if group.uid in known]:
         raise ConfigError(f"backfill: group {twice[0]!r} is finished twice in a step")
     plain = state.plain_tokens
     if state.rounds == 0 and groups:
-        plain = sum(group.tokens for group in groups) / len(groups) * sum(state.quota_D)
+        mean = sum(group.tokens for group in groups) / len(groups)
+        plain = mean * sum(state.quota_D) if plain_tokens is None else plain_tokens
     return dataclasses.replace(
         state,
         groups=(*state.groups, *groups),

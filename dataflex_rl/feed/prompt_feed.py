@@ -169,9 +169,8 @@ class PromptFeed:
 
     def _all_busy(self, domain: int) -> bool:
         """Whether every prompt of a domain is being generated."""
-        if np.count_nonzero(self._busy_P) < self.quotas.size_D[domain]:
-            return False
-        return bool(self._busy_P[self.quotas.prompt_D[domain]].all())
+        few = np.count_nonzero(self._busy_P) < self.quotas.size_D[domain]
+        return not few and bool(self._busy_P[self.quotas.prompt_D[domain]].all())
 
     def predict(self, rows: Sequence[int]) -> list[float] | None:
         """Return the predicted solve rate of dataset rows at present; None where the selector predicts none."""
@@ -207,11 +206,14 @@ class PromptFeed:
         self._counts, self._milliseconds = Counter(), 0.0
         return metrics
 
+    def hold(self, rows: Sequence[int]) -> None:
+        """Keep prompts from being drawn: their groups wait for the next step."""
+        self._busy_P[self.table.prompt_R[list(rows)]] = True
+
     def release(self, rows: Sequence[int]) -> None:
         """Set prompts free that will have no outcome."""
-        prompt_G = self.table.prompt_R[list(rows)]
-        self._busy_P[prompt_G] = False
-        self.predicted.forget(prompt_G)
+        self._busy_P[self.table.prompt_R[list(rows)]] = False
+        self.predicted.forget(self.table.prompt_R[list(rows)])
 
     def state_dict(self) -> dict[str, Any]:
         """Return statistics, rule, positions, quotas, prompts being generated, predictions and the step's counts."""

@@ -10,17 +10,28 @@ from collections.abc import Mapping
 from typing import Any
 
 import ray
+from omegaconf import DictConfig, open_dict
 from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, DictConfigWrap, ToolListWrap, register
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ, AgentLoopWorkerTQ
 
 from dataflex_rl.feed.identity import identify
-from dataflex_rl.host.cpu.rollout.groups import GroupRollout
+from dataflex_rl.host.cpu.rollout.groups import FIRST, GroupRollout
 from dataflex_rl.seeding import stream_seed
 
 AGENT_LOOP = "dataflex_single_turn"
 MANAGER = "dataflex_rl.host.agent_loop.SeededAgentLoopManager"
 _SEED_NAME = {"sglang": "sampling_seed"}  # every other rollout server calls it "seed"
+
+
+def use_ours(config: DictConfig) -> None:
+    """Put the seeded agent loop where verl's default stands; what a user chose stays."""
+    agent = config.actor_rollout_ref.rollout.agent
+    with open_dict(config):
+        if agent.default_agent_loop == "single_turn_agent":
+            agent.default_agent_loop = AGENT_LOOP
+        if not agent.get("agent_loop_manager_class"):
+            agent.agent_loop_manager_class = MANAGER
 
 
 def with_limit(sampling_params: Mapping[str, Any], info: Any, longest: int) -> dict[str, Any]:
@@ -97,6 +108,7 @@ class SeededAgentLoopWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):
     async def _run_agent_loop(
         self, sampling_params: dict[str, Any], trajectory: dict[str, Any], *, agent_name: str, **kwargs: Any
     ) -> None:
+        kwargs["session_id"] += int(kwargs.pop(FIRST, 0))
         if agent_name != AGENT_LOOP:
             await super()._run_agent_loop(sampling_params, trajectory, agent_name=agent_name, **kwargs)
             return

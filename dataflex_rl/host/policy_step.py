@@ -84,8 +84,8 @@ class PolicyStep:
         uids = [key.uid for key in keys]
         prompts = data["raw_prompt"]
         mask = data["response_mask"]
-        infos = _verdicts(data["extra_fields"]) if "extra_fields" in fields else []
-        raw_B = _raw_outcome(infos, data["rm_scores"], mask.offsets()) if RAW_OUTCOME in self._wanted else None
+        infos = verdicts(data["extra_fields"]) if "extra_fields" in fields else []
+        raw_B = raw_outcome(infos, data["rm_scores"], mask.offsets()) if RAW_OUTCOME in self._wanted else None
         return Batch(
             offset_B1=mask.offsets(),
             response_mask_N=mask.values(),
@@ -103,7 +103,7 @@ class PolicyStep:
         )
 
 
-def _verdicts(extra_fields: Any) -> list[dict[str, Any]]:
+def verdicts(extra_fields: Any) -> list[dict[str, Any]]:
     """Return what the verifier said of each response besides its reward."""
     return [dict(item).get("reward_extra_info", {}) for item in extra_fields]
 
@@ -119,7 +119,7 @@ def _accuracy(infos: Sequence[Mapping[str, Any]]) -> torch.Tensor:
     return torch.tensor([float(info["acc"]) for info in infos])
 
 
-def _raw_outcome(infos: Sequence[Mapping[str, Any]], rm_scores: Any, offset_B1: torch.Tensor) -> torch.Tensor:
+def raw_outcome(infos: Sequence[Mapping[str, Any]], rm_scores: Any, offset_B1: torch.Tensor) -> torch.Tensor:
     """float64 [B]: the verifier's raw outcome `acc`, where it gave none the reward, the sum of the token rewards."""
     reward_B = total_B(rm_scores.values(), offset_B1)
     raw = [float(info["acc"]) if "acc" in info else float(reward) for info, reward in zip(infos, reward_B, strict=True)]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from omegaconf import DictConfig
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record.files import write_with
@@ -24,6 +25,13 @@ def save_state(folder: Path, state: dict[str, Any]) -> None:
     """
     folder.mkdir(parents=True, exist_ok=True)
     write_with(folder / FILE, lambda file: torch.save({"schema": SCHEMA, **state}, file))
+
+
+def folder_of(trainer: DictConfig, step: int) -> Path:
+    """Return where verl's checkpoint of a step lies; `trainer`: verl's block of that name."""
+    if trainer.resume_mode == "resume_path" and f"global_step_{step}" in str(trainer.resume_from_path):
+        return Path(trainer.resume_from_path)
+    return Path(trainer.default_local_dir) / f"global_step_{step}"
 
 
 def load_state(folder: Path) -> dict[str, Any]:

@@ -11,10 +11,11 @@ trainer under the name that mixed runs have in their records.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
@@ -30,13 +31,16 @@ from dataflex_rl.feed.blocks import parse_feed, take_feed
 from dataflex_rl.feed.draw_counter import PromptLedger
 from dataflex_rl.host import agent_loop
 from dataflex_rl.host.cpu.native import SyncOnAnyDevice
-from dataflex_rl.host.feeds import LoaderFeed, RowFeed, check_feed, make_feed
+from dataflex_rl.host.feed_checks import check_feed
+from dataflex_rl.host.feed_of import make_feed
+from dataflex_rl.host.feeds import LoaderFeed, RowFeed
 from dataflex_rl.host.lengths import check_prompts
 from dataflex_rl.host.logbook import Logbook
 from dataflex_rl.host.mix_replay import MixReplayBuffer
 from dataflex_rl.host.policy_step import PolicyStep, host_facts
 from dataflex_rl.host.replay import OrderedReplayBuffer
-from dataflex_rl.host.state import check_fingerprint, feed_state, load_state, save_state
+from dataflex_rl.host.rounds_replay import RoundsReplayBuffer
+from dataflex_rl.host.state import check_fingerprint, feed_state, folder_of, load_state, save_state
 from dataflex_rl.host.validation import read_items
 from dataflex_rl.policy import Policy
 from dataflex_rl.seeding import dataset_fingerprint
@@ -62,7 +66,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             raise ConfigError(
                 "algorithm.filter_groups.enable=true would be dropped by this trainer; use actuator=difffilter"
             )
-        _use_our_agent_loop(config)
+        agent_loop.use_ours(config)
         self.ledger = PromptLedger()
         self.book = Logbook.open(config)
         self._domain_key = self.sources.domain_key
@@ -78,6 +82,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             buffer = super()._build_replay_buffer()
         else:
             kind = OrderedReplayBuffer if self.sources.mixer is None else MixReplayBuffer
+            kind = RoundsReplayBuffer if self.sources.gathers else kind
             buffer = kind(
                 trainer_mode="sync",
                 trainer_config=self.config.trainer.v1.get("sync", {}),
@@ -120,16 +125,29 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             self.train_dataset,
             domain_key=self._domain_column,
             steps=self.total_training_steps,
+            n=self.config.actor_rollout_ref.rollout.n,
             fetch=super()._next_train_batch,
         )
-        if isinstance(self.feed, RowFeed) and isinstance(self.replay_buffer, MixReplayBuffer):
-            self.replay_buffer.choose = self.feed.choose
+        self.feed.mount(self.replay_buffer, self._submit_round)
 
     # ------------------------------------------------------------------ a step
 
     def _next_train_batch(self, num_prompts: int | None = None) -> TensorDict:
         """Draw prompts, give them their uids and enter them in the ledger."""
-        batch = self.feed.draw(num_prompts)
+        every, last = self.config.trainer.save_freq, self.global_steps >= self.total_training_steps
+        self.feed.may_carry = not (every > 0 and (last or self.global_steps % every == 0))
+        return self._stamped(self.feed.draw(num_prompts))
+
+    def _submit_round(self, batch: TensorDict, uids: Sequence[str] | None) -> None:
+        """Generate further prompts of this step, or more responses of those with these uids."""
+        if uids is None:
+            batch = self._stamped(batch)
+        else:
+            tu.assign_non_tensor_stack(batch, "uid", list(uids))
+            tu.assign_non_tensor_data(batch, "global_steps", self.global_steps)
+        self._submit_batch_to_rollout(batch)
+
+    def _stamped(self, batch: TensorDict) -> TensorDict:
         prompts = batch["raw_prompt"]
         uids = self.ledger.take(
             [list(prompts[i]) for i in range(len(batch))], [str(name) for name in batch[self._domain_column]]
@@ -140,15 +158,14 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         return batch
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
-        batch = super()._compute_advantage(batch, metrics)
-        batch, decision = self._policy_step(batch, step=self.global_steps)
+        batch, decision = self._policy_step(super()._compute_advantage(batch, metrics), step=self.global_steps)
         self._decided = self.global_steps
         self.book.applied(self.global_steps)
         metrics.update({**decision.metrics, **self.feed.observe(self.global_steps, decision)})
         if isinstance(self.feed, RowFeed) and isinstance(self.replay_buffer, MixReplayBuffer):
             self.replay_buffer.count_surplus(metrics)
         self.book.trace(self.global_steps, decision.trace)
-        self._skip_update = decision.skip_update
+        self._skip_update = decision.skip_update or self.feed.skip_update
         return batch
 
     def _update_actor(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
@@ -192,14 +209,14 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         self._logger = self.book.wrap(tracking)
 
     def _save_checkpoint(self) -> None:
-        save_state(self._checkpoint_folder(), self._state())
+        save_state(folder_of(self.config.trainer, self.global_steps), self._state())
         super()._save_checkpoint()
         self.book.checkpoint(self.global_steps)
 
     def _load_checkpoint(self) -> None:
         super()._load_checkpoint()
         if self.global_steps > 0:
-            folder = self._checkpoint_folder()
+            folder = folder_of(self.config.trainer, self.global_steps)
             self._load_state(load_state(folder), folder)
         self.book.begin(step=self.global_steps, steps=self.total_training_steps)
 
@@ -222,12 +239,6 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         if saved is not None:
             self.feed.load_state_dict(saved)
 
-    def _checkpoint_folder(self) -> Path:
-        trainer = self.config.trainer
-        if trainer.resume_mode == "resume_path" and f"global_step_{self.global_steps}" in str(trainer.resume_from_path):
-            return Path(trainer.resume_from_path)
-        return Path(trainer.default_local_dir) / f"global_step_{self.global_steps}"
-
     def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         if self._decided != self.global_steps:
             raise RuntimeError(
@@ -236,13 +247,3 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             )
         super()._compute_metrics(batch, metrics, *args, **kwargs)
         self.book.digest(self.global_steps, self.ledger.digest.state_dict())
-
-
-def _use_our_agent_loop(config: DictConfig) -> None:
-    """Put the seeded agent loop where verl's default stands; what a user chose stays."""
-    agent = config.actor_rollout_ref.rollout.agent
-    with open_dict(config):
-        if agent.default_agent_loop == "single_turn_agent":
-            agent.default_agent_loop = agent_loop.AGENT_LOOP
-        if not agent.get("agent_loop_manager_class"):
-            agent.agent_loop_manager_class = agent_loop.MANAGER

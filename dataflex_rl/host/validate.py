@@ -31,7 +31,7 @@ def validate(settings: Mapping[str, Any]) -> list[str]:
         ConfigError: whatever verl or the policy refuses, in one line.
     """
     with heard() as said:
-        from dataflex_rl.host.feeds import check_feed
+        from dataflex_rl.host.feed_checks import check_feed
         from dataflex_rl.host.hook_check import check, works_with
         from dataflex_rl.host.hooks import HOOKS
         from dataflex_rl.host.policy_step import host_facts

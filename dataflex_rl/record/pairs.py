@@ -16,7 +16,10 @@ from typing import Any
 from dataflex_rl.record.config import ABSENT, config_hash, relevant, switched_off
 from dataflex_rl.record.identity import VOLATILE
 
-METHOD = ("dataflex.scorer", "dataflex.actuator", "dataflex.mixer", "dataflex.chain", "dataflex.prompts")
+METHOD = (
+    "dataflex.scorer", "dataflex.actuator", "dataflex.mixer", "dataflex.chain", "dataflex.prompts", "dataflex.budget",
+    "dataflex.backfill",
+)  # fmt: skip
 MODE = "trainer.v1.trainer_mode"
 OUR_MODES = ("dataflex_sync", "dataflex_mix_sync")  # a mixer may need the second; any other mode is no method's
 _TRACE = "actor_rollout_ref.rollout.trace"

@@ -17,7 +17,7 @@ from dataflex_rl.components.batch import Batch, SignalError
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.measure import outcomes_of
 from dataflex_rl.host.feeds import LoaderFeed, RowFeed
-from dataflex_rl.host.policy_step import _raw_outcome
+from dataflex_rl.host.policy_step import raw_outcome
 from dataflex_rl.host.trainer import DataflexSyncTrainer
 from dataflex_rl.policy import Policy
 from tests.host.mix.composed import answered, drawn, resolved, stepped, trainer
@@ -142,10 +142,10 @@ def test_outcomes_are_taken_before_the_policy(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- outcomes
 
 
-def test_the_raw_outcome_is_the_verifiers_or_the_reward() -> None:
+def test_theraw_outcome_is_the_verifiers_or_the_reward() -> None:
     reward = torch.nested.nested_tensor_from_jagged(torch.tensor([0.25, 0.5, 0.0]), torch.tensor([0, 2, 3]))
     offset_B1 = torch.tensor([0, 2, 3])
-    assert _raw_outcome([{}, {"acc": True}], reward, offset_B1).tolist() == [0.75, 1.0]
+    assert raw_outcome([{}, {"acc": True}], reward, offset_B1).tolist() == [0.75, 1.0]
 
 
 def graded(raw: list[float] | None) -> Batch:

@@ -28,17 +28,22 @@ from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 from dataflex_rl.host.cpu.rollout import ROLLOUT_NAME
 
 logger = logging.getLogger(__name__)
+FIRST = "__first_session__"  # column of a prompt that is continued: the number of its next response
 NUM_TURNS = 2  # a question and an answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """One prompt on its way: its dataset columns, sampling parameters of each response, and who waits for it."""
+    """One prompt on its way: its dataset columns, sampling parameters of each response, and who waits for it.
+
+    `first`: number of its first response; above 0 where the prompt is continued.
+    """
 
     columns: dict[str, Any]
     params: list[dict[str, Any]]
     validate: bool
     done: asyncio.Future[None]
+    first: int = 0
 
     @property
     def uid(self) -> str:
@@ -84,12 +89,12 @@ class GroupRollout:
         columns = {key: value for key, value in prompt.items() if key != "agent_name"}
         rollout = self._config.actor_rollout_ref.rollout
         n = columns.pop("__rollout_n__", rollout.val_kwargs.n if validate else rollout.n)
-        params = dict(sampling_params)
+        params, first = dict(sampling_params), int(columns.pop(FIRST, 0))
         if not columns.pop("__do_sample__", True) and not validate:
             apply_greedy_sampling_params(params)
-        each = [self._loop.params_of(params, {**columns, "session_id": i}) for i in range(int(n))]
+        each = [self._loop.params_of(params, {**columns, "session_id": first + i}) for i in range(int(n))]
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(Group(columns=columns, params=each, validate=validate, done=done))
+        self._waiting.append(Group(columns=columns, params=each, validate=validate, done=done, first=first))
         if len(self._waiting) == 1:  # the others of this call come before the task below takes its first step
             task = asyncio.create_task(self._flush())
             self._running.add(task)
@@ -126,11 +131,14 @@ class GroupRollout:
             keys, rows, tags = [], [], []
             for i, (group, ids, answer) in enumerate(zip(groups, prompt_ids, answers, strict=True)):
                 try:
-                    made = [self._row(group, ids, session, item, seconds) for session, item in enumerate(answer)]
+                    made = [
+                        self._row(group, ids, session, item, seconds)
+                        for session, item in enumerate(answer, group.first)
+                    ]
                 except Exception:  # whatever a verifier raises fails this prompt alone, as in verl
                     logger.exception("grading the responses of uid %s failed", group.uid)
                     continue
-                keys += [f"{group.uid}_{session}_0" for session in range(len(made))]
+                keys += [f"{group.uid}_{row['session_id']}_0" for row in made]
                 rows += made
                 tags += [_tag(row, group.columns["global_steps"]) for row in made]
                 status[i] = "finished"

@@ -1,0 +1,148 @@
+"""Budgets and backfill end to end: real processes, groups of unequal size, rounds that replace and continue groups."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dataflex_rl.plugin  # noqa: F401 (verl must have loaded it before our host modules are imported one by one)
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.host.validate import validate
+from tests.host.mix.composed import settled, trainer
+from tests.host.mix.test_mix_training import assert_same
+from tests.host.training import Finished, kill, read_lines, start, train, wait_for
+
+SHORT = ("data.train_max_samples=64", "trainer.total_training_steps=6", "trainer.save_freq=2", "dataflex.trace=true")
+ROUNDS = (
+    "sweep=rounds", "prompts=hierarchical", "mixer=static", "dataflex.budget.name=two_phase",
+    "dataflex.backfill.enabled=true", *SHORT,
+)  # fmt: skip
+RECORD = "rounds/tiny-toy3/static+hierarchical+two_phase+backfill/seed_0"
+TIMES = ("dataflex/prompts/cpu_ms",)
+
+
+def groups(run: Finished) -> list[dict[str, list[tuple[int, float]]]]:
+    """Per step, the (rollout index, reward) of each uid in the batch."""
+    found: list[dict[str, list[tuple[int, float]]]] = [{} for _ in run.metrics]
+    for row in read_lines(run.record / "trace.jsonl"):
+        found[row["step"] - 1].setdefault(row["uid"], []).append((row["rollout_index"], row["reward"]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def rounds(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """The run, undisturbed."""
+    return train(tmp_path_factory.mktemp("rounds"), RECORD, *ROUNDS)
+
+
+def test_screened_continued_and_backfilled(rounds: Finished) -> None:
+    assert rounds.code == 0, rounds.out
+    assert rounds.json("manifest.json")["prompt_selector"] == "hierarchical+two_phase+backfill"
+    for step, data in zip(groups(rounds), rounds.metrics, strict=True):
+        assert all([index for index, _ in group] == list(range(5)) for group in step.values())  # continued: 2 + 3
+        assert all(len({reward for _, reward in group}) > 1 for group in step.values())  # each has signal
+        trained, dropped = data["dataflex/rounds/groups_trained"], data["dataflex/rounds/groups_dropped"]
+        assert trained == len(step) == 16 - data["dataflex/rounds/missing"]
+        assert data["dataflex/rounds/groups_generated"] == trained + dropped
+        assert data["dataflex/prompts/drawn"] == data["dataflex/rounds/groups_generated"]
+        assert data["dataflex/rounds/draws"] <= 4
+        spent = data["dataflex/tokens_trained"] + data["dataflex/tokens_dropped"]
+        assert data["dataflex/tokens_generated"] == spent
+        assert 0 < data["dataflex/rounds/tokens_screened"] < data["dataflex/tokens_generated"]
+        assert (
+            sum(data[f"dataflex/rounds/ended/{end}"] for end in ("full", "max_rounds", "max_tokens", "no_prompts")) == 1
+        )
+        for name in ("logic", "math", "science"):  # never above the quota, a third of 16
+            assert data[f"dataflex/share_realised/{name}"] * trained <= 6 + 1e-6
+    cost = rounds.json("cost.json")["tokens"]
+    assert cost["generated"] == cost["trained"] + cost["dropped"]
+
+
+def test_the_predictions_are_scored_on_all_that_was_generated(rounds: Finished) -> None:
+    last = rounds.metrics[-1]
+    assert 0 < last["dataflex/prompts/brier/first"] < 0.5
+
+
+@pytest.mark.slow
+def test_killed_in_a_round_the_step_is_done_again(rounds: Finished, tmp_path: Path) -> None:
+    """The queue does not survive a kill, and a checkpoint carries nothing: the run equals the undisturbed one."""
+    process = start(tmp_path, *ROUNDS)
+    wait_for(lambda: len(read_lines(tmp_path / RECORD / "metrics.jsonl")) >= 3, process)
+    kill(process)
+    again = train(tmp_path, RECORD, *ROUNDS)
+    assert again.json("status.json")["attempts"] == 2
+    assert_same(again, rounds, ignore=TIMES)
+
+
+def test_a_knapsack_moves_responses_under_a_fixed_total(tmp_path: Path) -> None:
+    run = train(
+        tmp_path, "knap/tiny-toy3/hierarchical+knapsack/seed_0", "sweep=knap", "prompts=hierarchical",
+        "dataflex.budget.name=knapsack", *SHORT,
+    )  # fmt: skip
+    assert run.code == 0, run.out
+    sizes = [Counter(len(group) for group in step.values()) for step in groups(run)]
+    for size, step in zip(sizes, groups(run), strict=True):
+        assert sum(count * number for count, number in size.items()) == 80
+        assert all([index for index, _ in group] == list(range(len(group))) for group in step.values())
+        assert min(size) >= 2
+        assert max(size) <= 10
+    assert any(len(size) > 1 for size in sizes)  # groups of unequal size
+
+
+# ---------------------------------------------------------------- without processes
+
+
+@pytest.mark.parametrize("host", ["cpu", "gpu1", "gpu8", "sglang8"])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        ("prompts=beta_thompson", "dataflex.budget.name=knapsack"),
+        ("dataflex.budget.name=two_phase", "dataflex.backfill.enabled=true"),
+    ],
+)
+def test_every_host_takes_them(tmp_path: Path, host: str, choice: tuple[str, ...]) -> None:
+    """verl reads the number of responses from a prompt's column, whatever server generates them."""
+    from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopWorkerTQ
+
+    validate(settled(tmp_path, f"host={host}", *choice))
+    worker = AgentLoopWorkerTQ.__ray_metadata__.modified_class
+    assert 'prompt.pop("__rollout_n__"' in inspect.getsource(worker._run_prompt)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("dataflex.budget.name=two_phase", "trainer.v1.sampler.custom_sampler.path=x.py"), "needs our replay buffer"),
+        (
+            ("dataflex.backfill.enabled=true", "actor_rollout_ref.rollout.agent.agent_loop_manager_class=a.B"),
+            r"backfill needs .*agent_loop_manager_class=.*SeededAgentLoopManager, got a\.B",
+        ),
+        (("dataflex.backfill.enabled=true", "algorithm.adv_estimator=gae"), "backfill needs an advantage estimator"),
+        (
+            ("dataflex.backfill.enabled=true", "trainer.v1.trainer_mode=sync"),
+            "backfill needs .*_sync, got sync",
+        ),
+        (("dataflex.backfill.enabled=1",), "dataflex.backfill.enabled"),
+        (("prompts=hierarchical", "dataflex.budget.name=knapsack", "dataflex.budget.n_min=9"), "n_min=9 is above"),
+    ],
+)
+def test_refused_before_anything_starts(tmp_path: Path, overrides: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        validate(settled(tmp_path, *overrides))
+
+
+def test_a_checkpoint_carries_nothing(tmp_path: Path) -> None:
+    made: Any = trainer(
+        tmp_path, "dataflex.backfill.enabled=true", "trainer.save_freq=2", "trainer.total_training_steps=5"
+    )
+    allowed = []
+    for step in range(1, 6):
+        made.global_steps = step
+        made._next_train_batch()
+        allowed.append(made.feed.may_carry)
+        made.feed.source._busy_P[:] = False
+    assert allowed == [True, False, True, False, False]  # saved after steps 2, 4 and the last
