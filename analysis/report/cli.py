@@ -14,6 +14,7 @@ from analysis.report.blocks import block_figures
 from analysis.report.curves import curve_figures
 from analysis.report.html import Drawn, figure_html, table_html
 from analysis.report.page import page
+from analysis.report.predictions import prediction_figures
 from analysis.report.words import audit, verdicts
 from analysis.study import Study, make_study
 from analysis.tables import TABLES
@@ -61,6 +62,9 @@ def build(study: Study, title: str) -> tuple[str, list[Drawn]]:
         if tables[name].rows:
             sections.append((tables[name].title, table_html(tables[name], notes=False)))
     sections.append((tables["suspects"].title, table_html(tables["suspects"])))
+    scored = [prediction_figures(c) for c in study.comparisons]
+    if any(scored):
+        sections.append(("Predicted solve rates", _drawn(scored, figures)))
     if any(curves):
         sections.append(("Learning and policy curves", _drawn(curves, figures)))
     plan = _planning(study, tables["planning"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflex_rl.prompts.predictions import Scores
+from dataflex_rl.prompts.predictions import PARTS, Scores
 from dataflex_rl.prompts.statistics import Groups, PromptStats
 from dataflex_rl.prompts.table import FloatArray, IntArray
 
@@ -44,7 +44,7 @@ class Predicted:
             return {}
         self._judge(groups.step)
         metrics: dict[str, float] = {}
-        for part in ("first", "later"):
+        for part in PARTS:
             rule, domain = self.scores.brier(part)
             if not np.isnan(rule):
                 metrics |= {f"dataflex/prompts/brier/{part}": rule, f"dataflex/prompts/brier_domain/{part}": domain}

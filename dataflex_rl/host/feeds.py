@@ -16,6 +16,7 @@ from dataflex_rl.feed.choose import chosen
 from dataflex_rl.feed.domains import DomainMap
 from dataflex_rl.feed.interface import Drawn, Feed, Outcomes
 from dataflex_rl.feed.measure import outcomes_of, realised, tally_batch
+from dataflex_rl.feed.prompt_feed import PromptFeed
 from dataflex_rl.host.mix_replay import MixReplayBuffer
 from dataflex_rl.host.rows import collated
 from dataflex_rl.policy import Decision
@@ -48,6 +49,10 @@ class LoaderFeed:
     def observe(self, step: int, decision: Decision) -> dict[str, float]:
         """Return no metrics: the order does not depend on outcomes."""
         return {}
+
+    def predictions(self) -> dict[str, Any] | None:
+        """Return nothing: nobody predicts."""
+        return None
 
     def state_dict(self) -> dict[str, Any] | None:
         """Return nothing: verl saves its dataloader."""
@@ -139,6 +144,12 @@ class RowFeed:
         metrics = self.source.observe(outcomes)
         self.source.release(sorted(set(self._row.values()) - set(outcomes.row_G.tolist())))
         return metrics
+
+    def predictions(self) -> dict[str, Any] | None:
+        """Return the scores of the predicted solve rates so far; None where none are predicted."""
+        if not isinstance(self.source, PromptFeed) or not self.source.predicted.scores.responses:
+            return None
+        return {"selector": self.source.config.name, "passes": self.source.predicted.scores.summary()}
 
     def _outcomes_of(self, step: int, decision: Decision, mixed: Mapping[str, Any]) -> Outcomes:
         prompts = self._config.prompts

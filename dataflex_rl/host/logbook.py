@@ -22,6 +22,7 @@ from dataflex_rl.record import (
     update_manifest,
     update_status,
     write_evaluation,
+    write_json,
 )
 from dataflex_rl.record.files import guarded
 from dataflex_rl.record.metrics import cut_trace
@@ -95,6 +96,11 @@ class Logbook:
         """Record the digests of the whole prompt stream, at the last step."""
         if self._record is not None and step == self._steps:
             update_manifest(self._record, prompt_stream_digest=dict(digest))
+
+    def predictions(self, step: int, found: Mapping[str, Any] | None) -> None:
+        """Record how good the predictions of a prompt selector were, at the last step."""
+        if self._record is not None and found and step == self._steps:
+            write_json(self._record.predictions, {"schema": 1, **found})
 
     def checkpoint(self, step: int) -> None:
         """Declare a checkpoint complete, after verl wrote all of it."""

@@ -247,3 +247,4 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             )
         super()._compute_metrics(batch, metrics, *args, **kwargs)
         self.book.digest(self.global_steps, self.ledger.digest.state_dict())
+        self.book.predictions(self.global_steps, self.feed.predictions())

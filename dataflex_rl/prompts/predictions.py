@@ -11,6 +11,7 @@ import numpy as np
 from dataflex_rl.prompts.table import FloatArray, IntArray
 
 BINS = 10
+PARTS = ("first", "later")  # visits of a prompt: its first one, all others
 
 
 def brier(rate_G: FloatArray, tries_G: IntArray, solved_G: IntArray) -> float:
@@ -35,23 +36,26 @@ class Scores:
     """
 
     parts: dict[str, list[float]]
-    bins: list[list[float]]
+    bins: dict[str, list[list[float]]]
 
     @classmethod
     def empty(cls) -> Scores:
         """Return the scores of no prediction."""
-        return cls(parts={name: [0.0, 0.0, 0.0] for name in ("first", "later")}, bins=[[0.0] * BINS for _ in range(3)])
+        return cls(
+            parts={name: [0.0, 0.0, 0.0] for name in PARTS},
+            bins={name: [[0.0] * BINS for _ in range(3)] for name in PARTS},
+        )
 
     def add(
         self, rate_G: FloatArray, domain_rate_G: FloatArray, first_G: Any, tries_G: IntArray, solved_G: IntArray
     ) -> None:
         """Add finished groups with what was predicted of them before they were generated."""
-        for name, part_G in (("first", first_G), ("later", ~first_G)):
+        for name, part_G in zip(PARTS, (first_G, ~first_G), strict=True):
             tries, solved = tries_G[part_G], solved_G[part_G]
             new = (tries.sum(), _squares(rate_G[part_G], tries, solved), _squares(domain_rate_G[part_G], tries, solved))
             self.parts[name] = [old + float(more) for old, more in zip(self.parts[name], new, strict=True)]
-        for row, more_L in zip(self.bins, _binned(rate_G, tries_G, solved_G, BINS), strict=True):
-            row[:] = [old + float(more) for old, more in zip(row, more_L, strict=True)]
+            for row, more_L in zip(self.bins[name], _binned(rate_G[part_G], tries, solved, BINS), strict=True):
+                row[:] = [old + float(more) for old, more in zip(row, more_L, strict=True)]
 
     def brier(self, part: str | None = None) -> tuple[float, float]:
         """Return the Brier scores (of the rule, of the domains' means) over `first` or `later` visits, or all."""
@@ -64,21 +68,32 @@ class Scores:
         """Responses that were predicted."""
         return int(sum(row[0] for row in self.parts.values()))
 
-    def table(self) -> list[dict[str, float]]:
-        """Return the calibration table so far."""
-        return _rows(*(np.asarray(row) for row in self.bins))
+    def table(self, part: str | None = None) -> list[dict[str, float]]:
+        """Return the calibration table so far, over `first` or `later` visits, or all."""
+        bins = [self.bins[part]] if part else list(self.bins.values())
+        return _rows(*np.sum([np.asarray(one) for one in bins], axis=0))
+
+    def summary(self) -> dict[str, Any]:
+        """Return per part that has responses their number, both Brier scores and the calibration table."""
+        found = {}
+        for part in PARTS:
+            rule, domain = self.brier(part)
+            if (count := int(self.parts[part][0])) > 0:
+                scores = {"responses": count, "brier": rule, "brier_domain": domain}
+                found[part] = {**scores, "calibration": self.table(part)}
+        return found
 
     def state_dict(self) -> dict[str, Any]:
         """Return the sums as plain data."""
         return {
             "parts": {name: list(row) for name, row in self.parts.items()},
-            "bins": [list(row) for row in self.bins],
+            "bins": {name: [list(row) for row in rows] for name, rows in self.bins.items()},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state."""
         self.parts = {name: list(row) for name, row in state["parts"].items()}
-        self.bins = [list(row) for row in state["bins"]]
+        self.bins = {name: [list(row) for row in rows] for name, rows in state["bins"].items()}
 
 
 def _squares(rate_G: FloatArray, tries_G: IntArray, solved_G: IntArray) -> float:

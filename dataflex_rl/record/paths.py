@@ -66,6 +66,11 @@ class RunRecord:
         return self.path / "cost.json"
 
     @property
+    def predictions(self) -> Path:
+        """How good the solve rates were that a prompt selector predicted; of other runs there is none."""
+        return self.path / "predictions.json"
+
+    @property
     def status(self) -> Path:
         """The state of the run."""
         return self.path / "status.json"

@@ -133,6 +133,8 @@ class Console:
         if self._live is None and (self._step == self._steps or self._clock() - self._printed >= self._every):
             self._printed = self._clock()
             self._print(f"step {self._step}/{self._steps}  " + "  ".join(f"{k} {v}" for k, v in self._facts()))
+            if chosen := chosen_prompts(self._data):
+                self._print(f"  {chosen}")
 
     def phase(self, text: str) -> None:
         """Show what the run turned to."""
@@ -204,7 +206,22 @@ class Console:
         pairs = self._facts()
         facts.add_row(*(Text(name, style="dim") for name, _ in pairs))
         facts.add_row(*(Text(value) for _, value in pairs))
-        return Group(head, facts)
+        chosen = chosen_prompts(self._data)
+        return Group(head, facts, *([Text(chosen, style="dim")] if chosen else []))
+
+
+def chosen_prompts(data: Mapping[str, Any]) -> str:
+    """Return on one line what a prompt selector did in a step and how good its predictions are; "" without one."""
+    prefix = "dataflex/prompts/"
+    if data.get(f"{prefix}drawn") is None:
+        return ""
+    skipped = sum(value for key, value in data.items() if key.startswith(f"{prefix}skipped/"))
+    parts = [f"prompts drawn {data[f'{prefix}drawn']:.0f}", f"skipped {skipped:.0f}"]
+    for visits in ("first", "later"):
+        rule, domain = (data.get(f"{prefix}{name}/{visits}") for name in ("brier", "brier_domain"))
+        if rule is not None and domain is not None:
+            parts.append(f"Brier score of {visits} visits {rule:.3f} (domain mean {domain:.3f})")
+    return "  ".join(parts)
 
 
 def _number(value: float | None, digits: int = 3) -> str:

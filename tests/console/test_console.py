@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console as RichConsole
 
 from dataflex_rl.record.evaluation import domain_scores
 from dataflex_rl.runtime.console import Console
@@ -65,6 +66,22 @@ def test_numbers_that_are_missing_or_null_show_as_a_dash():
         "difffilter, tiny, toy3, seed 0, host cpu: 60 steps, continues after step 20",
         "step 21/60  reward all -  effective -  kept -  seconds -  generating -  left -",
     ]
+
+
+def test_what_a_prompt_selector_did_has_a_line_of_its_own():
+    found = {f"dataflex/prompts/{key}": value for key, value in (
+        ("drawn", 16.0), ("skipped/solved", 3.0), ("skipped/repeated", 2.0), ("brier/first", 0.2104),
+        ("brier_domain/first", 0.25), ("brier/later", 0.19),
+    )}  # fmt: skip
+    console, out = plain()
+    console.start(PLAN)
+    console.step(line(3, **found))
+    assert out.getvalue().splitlines()[-1] == (
+        "  prompts drawn 16  skipped 5  Brier score of first visits 0.210 (domain mean 0.250)"
+    )
+    shown = io.StringIO()
+    RichConsole(file=shown, width=120).print(console._view())
+    assert "prompts drawn 16  skipped 5" in shown.getvalue()
 
 
 def test_zero_is_a_number():

@@ -51,8 +51,25 @@ def test_running_scores_are_the_scores_of_all() -> None:
         for part, of_G in (("first", first_G), ("later", ~first_G)):
             expected = (brier(rate[of_G], tries_G[of_G], solved_G[of_G]) for rate in (rate_G, domain_G))
             assert found.brier(part) == pytest.approx(tuple(expected))
+            table = calibration(rate_G[of_G], tries_G[of_G], solved_G[of_G])
+            assert found.table(part) == [pytest.approx(row) for row in table]
+            assert found.summary()[part]["calibration"] == found.table(part)
+            assert found.summary()[part]["responses"] == tries_G[of_G].sum()
         assert found.table() == [pytest.approx(row) for row in calibration(rate_G, tries_G, solved_G)]
         assert found.responses == tries_G.sum()
+
+
+def test_a_summary_leaves_out_what_was_never_predicted() -> None:
+    scores = Scores.empty()
+    assert scores.summary() == {}
+    one = np.array([1])
+    scores.add(np.array([0.25]), np.array([0.5]), np.array([True]), one * 4, one)  # 1 of 4: .0625 x 3 + .5625
+    assert scores.summary() == {
+        "first": {
+            "responses": 4, "brier": pytest.approx(0.1875), "brier_domain": 0.25,
+            "calibration": [{"low": 0.2, "high": 0.3, "responses": 4.0, "predicted": 0.25, "observed": 0.25}],
+        }
+    }  # fmt: skip
 
 
 # ---------------------------------------------------------------- the first pass of data shaped like toy3

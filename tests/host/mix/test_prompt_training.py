@@ -42,6 +42,11 @@ def test_a_selector_acts_under_a_mixer_and_beside_a_policy(chosen: Finished) -> 
         assert sum(data[f"dataflex/share_target/{name}"] for name in ("logic", "math", "science")) == pytest.approx(1)
     assert chosen.metrics[-1]["dataflex/prompts/again"] > 0  # 96 draws of 48 prompts
     assert chosen.metrics[-1]["dataflex/prompts/brier/later"] > 0
+    scored = chosen.json("predictions.json")
+    assert scored["selector"] == "hierarchical"
+    for visits in ("first", "later"):
+        assert scored["passes"][visits]["brier"] == chosen.metrics[-1][f"dataflex/prompts/brier/{visits}"]
+    assert sum(scored["passes"][visits]["responses"] for visits in ("first", "later")) == 6 * 80
 
 
 @pytest.mark.slow

@@ -146,3 +146,21 @@ def test_a_checkpoint_carries_nothing(tmp_path: Path) -> None:
         allowed.append(made.feed.may_carry)
         made.feed.source._busy_P[:] = False
     assert allowed == [True, False, True, False, False]  # saved after steps 2, 4 and the last
+
+
+@pytest.mark.slow
+def test_data_that_are_all_constant_end_by_the_stated_fallback(tmp_path: Path) -> None:
+    reward = tmp_path / "zero.py"
+    reward.write_text("def compute_score(*args, **kwargs):\n    return {'score': 0.0, 'acc': 0.0}\n")
+    run = train(
+        tmp_path, "constant/tiny-toy3/backfill/seed_0", "sweep=constant", "dataflex.backfill.enabled=true",
+        f"reward.custom_reward_function.path={reward}", "trainer.total_training_steps=2",
+    )  # fmt: skip
+    assert run.code == 0, run.out
+    for data in run.metrics:
+        assert data["dataflex/rounds/ended/max_tokens"] == 1.0
+        assert data["dataflex/rounds/groups_generated"] == 32.0  # two plain batches, give or take the lengths
+        assert data["dataflex/rounds/groups_trained"] == data["dataflex/tokens_trained"] == 0.0
+        assert data["dataflex/tokens_dropped"] == data["dataflex/tokens_generated"] > 0
+        assert data["dataflex/rounds/skip_update"] == 1.0
+        assert "actor/grad_norm" not in data
