@@ -27,7 +27,7 @@ demo: $(VENV)/.installed ## build the tiny model, train uniform, then difffilter
 	@$(BIN)/python -m dataflex_rl.demo runs_dir=$(RUNS) seed=$(SEED)
 
 test: $(VENV)/.installed ## install what is missing and run the tests (not the slow ones)
-	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadgroup
+	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 test-slow: $(VENV)/.installed ## the long runs
 	$(BIN)/python -m pytest -m slow

@@ -109,9 +109,9 @@ def check_records(sweep: Sweep) -> None:
     Raises:
         ConfigError: names the first differing run, its keys, and how many more differ.
     """
-    for run in sweep.runs:
-        if run.seed == sweep.runs[0].seed:
-            check_inputs(sweep.plans[run.run_dir].settings)
+    for plan in sweep.plans.values():
+        if plan.seed == sweep.runs[0].seed:
+            check_inputs(plan.settings)
     changed = []
     for run in sweep.runs:
         difference = other_run(sweep, run)

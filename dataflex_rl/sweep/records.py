@@ -30,7 +30,7 @@ _IDENTITY = ("method", "seed", "model", "task", "regime", "steps", "host", "scor
 
 def run_command(run: Run) -> list[str]:
     """Return the command of a run: it takes the plan that was written when the sweep was launched."""
-    return [interpreter(), "-m", "dataflex_rl.run", f"plan={plan_file(run)}"]
+    return [interpreter(), "-m", "dataflex_rl.run", f"plan={plan_file(run.run_dir)}"]
 
 
 def lacking(run: Run) -> str | None:

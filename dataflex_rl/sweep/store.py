@@ -50,9 +50,10 @@ class RunState:
     score: float | None = None
 
 
-def plan_file(run: Run) -> Path:
-    """Return the file that holds the plan of a run."""
-    return Path(run.run_dir).parents[2] / FOLDER / "plans" / (run.name.replace("/", "--") + ".json")
+def plan_file(run_dir: str) -> Path:
+    """Return the file that holds the plan of the run whose record is there."""
+    place = Path(run_dir)
+    return place.parents[2] / FOLDER / "plans" / ("--".join(place.parts[-3:]) + ".json")
 
 
 class Store:
@@ -88,8 +89,8 @@ class Store:
 
     def write_plan(self, sweep: Sweep) -> None:
         """Write the plan of the sweep and of each run: earlier runs that this one does not name stay in it."""
-        for run in sweep.runs:
-            sweep.plans[run.run_dir].write(plan_file(run))
+        for run_dir, planned in sweep.plans.items():
+            planned.write(plan_file(run_dir))
         plan = sweep.as_dict()
         new = {run["run_dir"] for run in plan["runs"]}
         before = self._plan()

@@ -17,6 +17,7 @@ import torch
 
 from dataflex_rl.config.compose import cpu_environment
 from dataflex_rl.runtime.processes import STANDIN, child_environment
+from dataflex_rl.runtime.start.owner import SWITCH
 from tests.served import served
 
 PATIENCE = 420  # [s] no run of these tests takes longer
@@ -68,7 +69,8 @@ def actor_weights(folder: Path) -> dict[str, torch.Tensor]:
 
 def environment(**extra: str) -> dict[str, str]:
     """Return this environment without what would lead a child into another Ray instance, with the worker server."""
-    return {**{key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}, **served(), **extra}
+    known = {key: value for key, value in served().items() if key in (STANDIN, SWITCH)}
+    return {**{key: value for key, value in os.environ.items() if key != "RAY_ADDRESS"}, **known, **extra}
 
 
 def training_environment(**extra: str) -> dict[str, str]:
@@ -79,12 +81,14 @@ def training_environment(**extra: str) -> dict[str, str]:
 
 
 def start(
-    runs_dir: Path, *overrides: str, module: str = "dataflex_rl.run", python: str = sys.executable
+    runs_dir: Path, *overrides: str, module: str = "dataflex_rl.run", forked: bool = False
 ) -> subprocess.Popen[str]:
-    """Start `python -m dataflex_rl.run` in another folder than the checkout."""
+    """Start `python -m dataflex_rl.run` in another folder than the checkout, itself forked by the server or not."""
+    python = served().get(STANDIN, sys.executable) if forked else sys.executable
+    variables = environment(**(served() if forked else {}))
     command = [python, "-m", module, f"runs_dir={runs_dir}", *overrides]
     return subprocess.Popen(
-        command, cwd="/", env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, cwd="/", env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
 
 
@@ -102,8 +106,7 @@ def train(
     runs_dir: Path, record: str, *overrides: str, patience: float = PATIENCE, module: str = "dataflex_rl.run"
 ) -> Finished:
     """Run to the end, forked from the session's worker server; `record` is the folder below runs_dir."""
-    process = start(runs_dir, *overrides, module=module, python=served().get(STANDIN, sys.executable))
-    return finish(process, runs_dir / record, patience)
+    return finish(start(runs_dir, *overrides, module=module, forked=True), runs_dir / record, patience)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:

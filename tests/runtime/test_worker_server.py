@@ -109,7 +109,7 @@ def test_a_command_of_ours_is_forked_and_prints_as_itself(tmp_path: Path) -> Non
 SLEEPER = "import os, signal, sys, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)\n"
 POLITE = (
     "import os, signal, sys, time\n"
-    "signal.signal(signal.SIGTERM, lambda *_: (print('asked', flush=True), sys.exit(7)))\n"
+    "signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b'asked\\n'), sys.exit(7)))\n"
     "print(os.getpid(), flush=True)\ntime.sleep(600)\n"
 )
 

@@ -49,7 +49,7 @@ def run(folder: Path, method: str, seed: int, *, gpus: float = 0, cpus: float = 
     """Return a planned run."""
     return Run(
         method=method, seed=seed, model="m", task="t", regime="full", run_dir=f"{folder}/m-t/{method}/seed_{seed}",
-        scorer="none", actuator="none", mixer="none", host="stub", steps=1, gpus=gpus, cpus=cpus,
+        scorer="none", actuator="none", mixer="none", prompt_selector="none", host="stub", steps=1, gpus=gpus, cpus=cpus,
         tokens_at_most=1, tokens=None, gpu_hours=None, seconds=None, arguments=(),
     )  # fmt: skip
 
@@ -57,7 +57,7 @@ def run(folder: Path, method: str, seed: int, *, gpus: float = 0, cpus: float = 
 def sweep(folder: Path, methods: list[str], seeds: int, **size: float) -> Sweep:
     """Return a planned sweep, seed by seed over the methods."""
     runs = tuple(run(folder, method, seed, **size) for seed in range(seeds) for method in methods)
-    return Sweep(name=folder.name, claim="", tables=(), folder=folder, runs=runs, configs={})
+    return Sweep(name=folder.name, claim="", tables=(), folder=folder, runs=runs, plans={})
 
 
 def command(folder: Path, body: str | Callable[[Run], str]) -> Callable[[Run], list[str]]:

@@ -107,8 +107,8 @@ def test_a_plan_survives_its_file(tmp_path: Path) -> None:
     sweep, _ = plan_file("smoke_cpu", ["method=uniform,difffilter", "seed=3", f"runs_dir={tmp_path}"])
     Store(sweep.folder).create().write_plan(sweep)
     for run in sweep.runs:
-        assert Plan.read(written_plan(run)) == sweep.plans[run.run_dir]
-        assert run_command(run)[1:] == ["-m", "dataflex_rl.run", f"plan={written_plan(run)}"]
+        assert Plan.read(written_plan(run.run_dir)) == sweep.plans[run.run_dir]
+        assert run_command(run)[1:] == ["-m", "dataflex_rl.run", f"plan={written_plan(run.run_dir)}"]
 
 
 @pytest.mark.parametrize(("text", "why"), [(None, "no such file"), ('{"method": "uniform"}', "not the plan of a run")])
