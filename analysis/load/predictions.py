@@ -45,7 +45,7 @@ def read_predictions(folder: Path | None) -> dict[str, Scored]:
         assert isinstance(passes, Mapping)
         return {visits: _scored(passes[visits]) for visits in VISITS if visits in passes}
     except (AssertionError, KeyError, TypeError) as error:
-        raise AnalysisError(f"{path}: wanted passes with responses, brier, brier_domain and calibration") from error
+        raise AnalysisError(f"{path}: expected passes with responses, brier, brier_domain and calibration") from error
 
 
 def pooled(scored: Sequence[Scored]) -> Scored:

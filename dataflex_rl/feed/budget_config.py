@@ -40,13 +40,13 @@ class Knapsack:
         most, total = self.most(n), self.of_step(n, batch)
         if total < batch:
             raise ConfigError(
-                f"dataflex.budget.total={total} is below one response per prompt: a batch has {batch} prompts; wanted "
-                f"{self.n_min * batch} to {n * batch}"
+                f"dataflex.budget.total={total} is below one response per prompt: a batch has {batch} prompts; "
+                f"expected {self.n_min * batch} to {n * batch}"
             )
         if self.n_min < 2:
             raise ConfigError(
-                f"dataflex.budget.n_min={self.n_min}: wanted at least 2, a response alone has no others to be compared "
-                "with; a prompt selector skips prompts"
+                f"dataflex.budget.n_min={self.n_min}: expected at least 2, a response alone has no others to be "
+                "compared with; a prompt selector skips prompts"
             )
         if self.n_min > n:
             raise ConfigError(
@@ -55,7 +55,7 @@ class Knapsack:
             )
         if not self.n_min * batch <= total <= min(most, n) * batch:
             raise ConfigError(
-                f"dataflex.budget: total={total} responses for {batch} prompts; wanted {self.n_min * batch} (n_min "
+                f"dataflex.budget: total={total} responses for {batch} prompts; expected {self.n_min * batch} (n_min "
                 f"each) to {min(most, n) * batch} (n_max={most} and {_N}={n})"
             )
 
@@ -97,7 +97,7 @@ class TwoPhase:
         more = self.more(n)
         if self.n_init < 2 or more < 1 or self.n_init + more > n:
             raise ConfigError(
-                f"dataflex.budget: n_init={self.n_init} and n_continue={more}; wanted at least 2 and at least 1, and "
+                f"dataflex.budget: n_init={self.n_init} and n_continue={more}; expected at least 2 and at least 1, and "
                 f"together at most {_N}={n}"
             )
 
@@ -119,7 +119,7 @@ class TwoPhase:
 
 
 Budget = Knapsack | TwoPhase
-_KNOBS = {"knapsack": ("n_min", "n_max", "total"), "two_phase": ("n_init", "n_continue")}
+_OPTIONS = {"knapsack": ("n_min", "n_max", "total"), "two_phase": ("n_init", "n_continue")}
 
 
 def take_block(block: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -149,10 +149,10 @@ def parse_budget(block: Mapping[str, Any]) -> Budget | None:
     if name == "none":
         return None
     defaults = block_defaults("dataflex.budget")
-    for other, knobs in _KNOBS.items():
-        if other != name and (given := [knob for knob in knobs if block[knob] != defaults[knob]]):
+    for other, names in _OPTIONS.items():
+        if other != name and (given := [option for option in names if block[option] != defaults[option]]):
             raise ConfigError(f"dataflex.budget.{given[0]} belongs to {other}, but dataflex.budget.name is {name}")
-    options = {knob: block[knob] for knob in _KNOBS[name]}
+    options = {option: block[option] for option in _OPTIONS[name]}
     return Knapsack(**options) if name == "knapsack" else TwoPhase(**options)
 
 

@@ -40,7 +40,7 @@ def test_pooled_over_responses(tmp_path):
 @pytest.mark.parametrize("content", [{"passes": []}, {"passes": {"first": {"brier": 1}}}, {}, {"passes": {"later": 3}}])
 def test_what_is_broken_is_named(tmp_path, content):
     dump(tmp_path / "predictions.json", content)
-    with pytest.raises(AnalysisError, match=r"predictions\.json: wanted passes with responses, brier"):
+    with pytest.raises(AnalysisError, match=r"predictions\.json: expected passes with responses, brier"):
         read_predictions(tmp_path)
 
 

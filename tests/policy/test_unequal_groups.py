@@ -33,8 +33,8 @@ def test_verls_baseline_is_each_groups_own() -> None:
     reward[:, 1] = torch.tensor(REWARD, dtype=torch.float32)
     found, _ = compute_grpo_outcome_advantage(reward, torch.ones(10, 2), np.array(UID, dtype=object))
     a, b = 0.5 / (math.sqrt(0.5) + 1e-6), math.sqrt(0.2) + 1e-6
-    wanted = [a, -a, -0.2 / b, -0.2 / b, 0.8 / b, -0.2 / b, -0.2 / b, 0, 0, 0]
-    assert found[:, 0].tolist() == pytest.approx(wanted, abs=1e-5)
+    expected = [a, -a, -0.2 / b, -0.2 / b, 0.8 / b, -0.2 / b, -0.2 / b, 0, 0, 0]
+    assert found[:, 0].tolist() == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import dataflex_rl.plugin  # noqa: F401 (verl must have loaded it before our host modules are imported one by one)
+from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.host.validate import validate
-from tests.host.mix.composed import settled, trainer
+from tests.host.mix.composed import resolved, trainer
 from tests.host.mix.test_mix_training import assert_same
 from tests.host.training import Finished, kill, read_lines, start, train, wait_for
 
@@ -108,7 +109,7 @@ def test_every_host_takes_them(tmp_path: Path, host: str, choice: tuple[str, ...
     """verl reads the number of responses from a prompt's column, whatever server generates them."""
     from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopWorkerTQ
 
-    validate(settled(tmp_path, f"host={host}", *choice))
+    validate(plain(resolved(tmp_path, f"host={host}", *choice)))
     worker = AgentLoopWorkerTQ.__ray_metadata__.modified_class
     assert 'prompt.pop("__rollout_n__"' in inspect.getsource(worker._run_prompt)
 
@@ -132,7 +133,7 @@ def test_every_host_takes_them(tmp_path: Path, host: str, choice: tuple[str, ...
 )
 def test_refused_before_anything_starts(tmp_path: Path, overrides: tuple[str, ...], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        validate(settled(tmp_path, *overrides))
+        validate(plain(resolved(tmp_path, *overrides)))
 
 
 def test_a_checkpoint_carries_nothing(tmp_path: Path) -> None:
