@@ -124,7 +124,7 @@ def audit_pair(block: Block, family: str, method: str, control: str, options: Op
     for seed, (a, b) in pairs.items():
         state, why = compare_streams(
             *(r.manifest.get("prompt_stream_digest") for r in (a, b)),
-            mixing=family == "mixers" or a.mixes or b.mixes,
+            mixing=family == "mixers" or a.mixes or b.mixes or (a.stops_early and b.stops_early),
             choosing=a.selects or b.selects,
         )
         states.append(state)
@@ -196,7 +196,7 @@ def _budget(a: Run, b: Run) -> list[str]:
     """Compare what both runs were given: prompts (cost.json) and the dataset (manifest), where both record them."""
     found = []
     pairs = (
-        ("prompts", a.cost.get("prompts"), b.cost.get("prompts")),
+        *((("prompts", a.cost.get("prompts"), b.cost.get("prompts")),) if not a.stops_early else ()),
         *tuple((k, a.manifest.get(k), b.manifest.get(k)) for k in ("dataset_fingerprint",)),
     )
     for name, left, right in pairs:

@@ -84,6 +84,11 @@ class Run:
         """Whether the record names a prompt selector: its prompts are then its own choice."""
         return self._has("prompt_selector")
 
+    @property
+    def stops_early(self) -> bool:
+        """Whether generated tokens end it: two runs then differ in steps and prompts by design."""
+        return self.manifest.get("stop_at_tokens") is not None
+
     def _has(self, part: str) -> bool:
         component = self.manifest.get(part)
         return acts(component.get("name") if isinstance(component, dict) else component)

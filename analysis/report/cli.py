@@ -20,7 +20,7 @@ from analysis.study import Study, make_study
 from analysis.tables import TABLES
 from analysis.tables.table import Table
 
-_EMPTY_IS_LEFT_OUT = ("mixers", "models", "constrained", "scale", "long", "cost", "items")
+_EMPTY_IS_LEFT_OUT = ("mixers", "models", "constrained", "scale", "long", "cost", "tokens", "items")
 _BLOCKS_SHOWN = ("main", "mixers")
 
 

@@ -32,6 +32,19 @@ def at(x_T: Floats, y_T: Floats, x: float) -> float:
     return float(np.interp(x, x_T[real_T], y_T[real_T]))
 
 
+def first_reach(x_T: Floats, y_T: Floats, y: float) -> float:
+    """Give the x at which a curve first reaches y, between its points interpolated; NaN where it never does."""
+    real_T = ~(np.isnan(x_T) | np.isnan(y_T))
+    x_T, y_T = x_T[real_T], y_T[real_T]
+    above = np.flatnonzero(y_T >= y)
+    if not len(above):
+        return math.nan
+    k = int(above[0])
+    if k == 0:
+        return float(x_T[0])
+    return float(x_T[k - 1] + (y - y_T[k - 1]) / (y_T[k] - y_T[k - 1]) * (x_T[k] - x_T[k - 1]))
+
+
 def band(y_ST: Floats, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
     """Give mean, low and high over seeds per step (pointwise t interval); fewer than three seeds at a step: no
     interval there (NaN).

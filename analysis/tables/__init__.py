@@ -9,6 +9,7 @@ scale          across model sizes
 long           across training lengths
 sensitivity    rankings under other summaries, and how fragile they are
 cost           tokens and seconds; held-out deltas at equal generated tokens
+tokens         held-out deltas at equal generated tokens, and tokens to the control's final score
 pairing        the audit of every pair
 suspects       evaluations that do not fit; headlines with and without them
 per_benchmark  every method x benchmark delta, BH-adjusted
@@ -39,6 +40,7 @@ from analysis.tables import (
     scale,
     sensitivity,
     suspects,
+    tokens,
 )
 from analysis.tables.table import Table
 
@@ -52,6 +54,7 @@ TABLES: dict[str, Callable[[Study], Table]] = {
     "long": long.build,
     "sensitivity": sensitivity.build,
     "cost": cost.build,
+    "tokens": tokens.build,
     "pairing": pairing.build,
     "suspects": suspects.build,
     "per_benchmark": per_benchmark.build,

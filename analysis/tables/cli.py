@@ -28,12 +28,20 @@ def _run(argv: list[str] | None) -> int:
     parser = arguments.parser("python -m analysis.tables", "Paired-seed tables from run records, CSV files or W&B.")
     names = f"{', '.join(TABLES)}, several with commas, or all; not given: main, with --json all"
     parser.add_argument("--table", default=None, help=names)
+    parser.add_argument(
+        "--at",
+        default="steps",
+        choices=("steps", "tokens"),
+        help="tokens: the table at equal generated tokens in place of main, which is at the last step",
+    )
     parser.add_argument("--format", default="md", choices=tuple(EXTENSIONS), help="format of the tables")
     parser.add_argument("--out", type=Path, default=None, help="folder to write to; stdout where not given")
     parser.add_argument("--json", action="store_true", help="print every number of every table as JSON")
     parsed = parser.parse_args(argv)
     study = make_study(parsed.runs, arguments.options(parsed))
-    tables = build(study, parsed.table or ("all" if parsed.json else "main"))
+    main_table = "tokens" if parsed.at == "tokens" else "main"
+    names = parsed.table or ("all" if parsed.json else "main")
+    tables = build(study, ",".join(main_table if n.strip() == "main" else n for n in names.split(",")))
     if parsed.out is not None:
         written = [(f"{t.name}.{EXTENSIONS[parsed.format]}", render(t, parsed.format)) for t in tables]
         if parsed.format == "latex" and len(tables) > 1:

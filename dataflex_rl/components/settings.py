@@ -146,6 +146,7 @@ SETTINGS = _table(
     Setting(key="wandb.mode", choices=("offline", "online", "disabled"), null=True,
             expected="one of offline, online, disabled, or null"),
     Setting(key="runs_dir", kind=str, default="runs", expected="the path of a folder"),
+    Setting(key="stop_at.tokens", kind=int, least=1, null=True, expected="an integer >= 1 [tokens], or null"),
     _count("trainer.total_training_steps", "steps"),
     _count("data.train_batch_size", "prompts"),
     _count("actor_rollout_ref.rollout.n", "responses per prompt"),

@@ -145,6 +145,7 @@ def resolve(config: DictConfig, arguments: Sequence[str] = (), *, dry: bool = Fa
 def _name_run(config: DictConfig) -> tuple[dict[str, Any], FeedConfig]:
     """Put seed, names and the record's folder into the configuration; return the `dataflex` block, and the feed."""
     SETTINGS["runs_dir"].check(config.runs_dir)
+    SETTINGS["stop_at.tokens"].check(OmegaConf.select(config, "stop_at.tokens"))
     with open_dict(config):
         config.seed, regime = parse_seed(config.seed), regime_name(config)
         given = OmegaConf.to_container(config.dataflex, resolve=True)

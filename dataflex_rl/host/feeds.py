@@ -50,6 +50,9 @@ class LoaderFeed:
         """Return no metrics: the order does not depend on outcomes."""
         return {}
 
+    def let_go(self) -> None:
+        """Do nothing: nothing waits for the next step."""
+
     def predictions(self) -> dict[str, Any] | None:
         """Return nothing: nobody predicts."""
         return None
@@ -144,6 +147,9 @@ class RowFeed:
         metrics = self.source.observe(outcomes)
         self.source.release(sorted(set(self._row.values()) - set(outcomes.row_G.tolist())))
         return metrics
+
+    def let_go(self) -> None:
+        """Do nothing: nothing waits for the next step."""
 
     def predictions(self) -> dict[str, Any] | None:
         """Return the scores of the predicted solve rates so far; None where none are predicted."""

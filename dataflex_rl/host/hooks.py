@@ -67,6 +67,8 @@ _TRAINING = (
         "_validate | overridden | | rates of unread and cut answers",
         "_save_checkpoint | overridden | | our state is saved with verl's",
         "_load_checkpoint | overridden | | and restored with it",
+        "on_step_begin | overridden | | is this step the last one?",
+        "timing_raw | value | | seconds of a step",
         "on_step_end on_sample_end | implemented | | never reached in a trainer that could not load",
         "_submit_batch_to_rollout | called | batch | further prompts and responses of a step",
         "_add_prompts_to_generate | called | num_prompts | the replay buffer asks for prompts in place of failed ones",
@@ -115,6 +117,7 @@ _TRAINING = (
         "get_tensordict | called | tensor_dict | a batch of rows",
     ),
     *_of("verl.utils.dataset.rl_dataset", "collate_fn | called | data_list | a batch of rows"),
+    *_of("verl.utils.debug", "marked_timer | called | name timing_raw color | seconds of an evaluation"),
     *_of("verl.utils.device", "get_device_name | called | | is the platform the CPU?"),
     *_of(
         "verl.utils.config",

@@ -97,6 +97,10 @@ class Logbook:
         if self._record is not None and step == self._steps:
             update_manifest(self._record, prompt_stream_digest=dict(digest))
 
+    def end_at(self, step: int) -> None:
+        """Take this step for the last one."""
+        self._steps = step
+
     def predictions(self, step: int, found: Mapping[str, Any] | None) -> None:
         """Record how good the predictions of a prompt selector were, at the last step."""
         if self._record is not None and found and step == self._steps:

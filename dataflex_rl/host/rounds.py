@@ -162,6 +162,11 @@ class RoundsFeed(RowFeed):
         self.source.hold([row for row, _ in self._carried.values()])
         return {**metrics, **_metrics(self.rounds, self._batch_of_step, decision)}
 
+    def let_go(self) -> None:
+        """Forget what is carried: there is no next step."""
+        self.source.release([row for row, _ in self._carried.values()])
+        self._carried = {}
+
     def state_dict(self) -> dict[str, Any]:
         """Return everything that the next draws depend on."""
         assert not self._carried, "nothing is carried over a checkpoint"

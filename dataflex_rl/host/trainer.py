@@ -30,7 +30,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.blocks import parse_feed, take_feed
 from dataflex_rl.feed.draw_counter import PromptLedger
 from dataflex_rl.host import agent_loop
-from dataflex_rl.host.cpu.native import SyncOnAnyDevice
+from dataflex_rl.host.early_end import EndsEarly
 from dataflex_rl.host.feed_checks import check_feed
 from dataflex_rl.host.feed_of import make_feed
 from dataflex_rl.host.feeds import LoaderFeed, RowFeed
@@ -50,7 +50,7 @@ logger = logging.getLogger(__name__)
 
 @register_trainer(MIX_MODE)
 @register_trainer(PLAIN_MODE)
-class DataflexSyncTrainer(SyncOnAnyDevice):
+class DataflexSyncTrainer(EndsEarly):
     """verl's sync trainer with a data policy, a mixer and a prompt selector (configuration block `dataflex`)."""
 
     feed: LoaderFeed | RowFeed  # once the data are loaded
@@ -140,21 +140,15 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
 
     def _submit_round(self, batch: TensorDict, uids: Sequence[str] | None) -> None:
         """Generate further prompts of this step, or more responses of those with these uids."""
-        if uids is None:
-            batch = self._stamped(batch)
-        else:
-            tu.assign_non_tensor_stack(batch, "uid", list(uids))
-            tu.assign_non_tensor_data(batch, "global_steps", self.global_steps)
-        self._submit_batch_to_rollout(batch)
+        self._submit_batch_to_rollout(self._stamped(batch, uids))
 
-    def _stamped(self, batch: TensorDict) -> TensorDict:
-        prompts = batch["raw_prompt"]
-        uids = self.ledger.take(
-            [list(prompts[i]) for i in range(len(batch))], [str(name) for name in batch[self._domain_column]]
-        )
-        tu.assign_non_tensor_stack(batch, "uid", uids)
+    def _stamped(self, batch: TensorDict, uids: Sequence[str] | None = None) -> TensorDict:
+        if uids is None:
+            prompts, domains = batch["raw_prompt"], [str(name) for name in batch[self._domain_column]]
+            uids = self.ledger.take([list(prompts[i]) for i in range(len(batch))], domains)
+            self.feed.drew(uids)
+        tu.assign_non_tensor_stack(batch, "uid", list(uids))
         tu.assign_non_tensor_data(batch, "global_steps", self.global_steps)
-        self.feed.drew(uids)
         return batch
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
@@ -164,6 +158,9 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         metrics.update({**decision.metrics, **self.feed.observe(self.global_steps, decision)})
         if isinstance(self.feed, RowFeed) and isinstance(self.replay_buffer, MixReplayBuffer):
             self.replay_buffer.count_surplus(metrics)
+        if self._generated(metrics["dataflex/tokens_generated"]):
+            self.book.end_at(self.global_steps)
+            self.feed.let_go()
         self.book.trace(self.global_steps, decision.trace)
         self._skip_update = decision.skip_update or self.feed.skip_update
         return batch
@@ -227,6 +224,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
             "feed": self.ledger.state_dict(),
             "fingerprint": self._fingerprint,
             "mixer": None,
+            "tokens": self._tokens,
             **({} if self.feed.part is None else {self.feed.part: self.feed.state_dict()}),
         }
 
@@ -236,6 +234,7 @@ class DataflexSyncTrainer(SyncOnAnyDevice):
         saved = feed_state(state, self.feed.part, folder)
         self.policy.load_state_dict(state["policy"])
         self.ledger.load_state_dict(state["feed"])
+        self._tokens = int(state.get("tokens", 0))
         if saved is not None:
             self.feed.load_state_dict(saved)
 

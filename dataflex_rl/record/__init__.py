@@ -31,7 +31,14 @@ from dataflex_rl.record.manifest import git_revision, read_manifest, update_mani
 from dataflex_rl.record.metrics import MetricsLog, cut_metrics, read_metrics
 from dataflex_rl.record.owner import RecordBusy, RecordLock, holding
 from dataflex_rl.record.paths import RunRecord, record_path
-from dataflex_rl.record.resume import find_checkpoint, is_done, mark_checkpoint, resumable_checkpoint, why_not_done
+from dataflex_rl.record.resume import (
+    find_checkpoint,
+    is_done,
+    last_step,
+    mark_checkpoint,
+    resumable_checkpoint,
+    why_not_done,
+)
 from dataflex_rl.record.status import Status, begin_attempt, read_status, update_status, write_status
 
 __all__ = [
@@ -55,6 +62,7 @@ __all__ = [
     "has_evaluation",
     "holding",
     "is_done",
+    "last_step",
     "mark_checkpoint",
     "read_config",
     "read_cost",

@@ -22,7 +22,8 @@ _TEXT_TAG = "tag:yaml.org,2002:str"
 # blocks that came after the first records -> the key that switches each off, and its value then: a record without the
 # block is as one that has it switched off
 SWITCHED_OFF: Mapping[str, tuple[str, Any]] = {
-    "dataflex.prompts": ("name", "none"), "dataflex.budget": ("name", "none"), "dataflex.backfill": ("enabled", False)
+    "dataflex.prompts": ("name", "none"), "dataflex.budget": ("name", "none"), "dataflex.backfill": ("enabled", False),
+    "stop_at": ("tokens", None),
 }  # fmt: skip
 ABSENT = "(absent)"  # what config_diff shows for a key that one side does not have
 

@@ -129,14 +129,18 @@ class _Attempt:
             FIELD: comparability(settings),
             "evaluation_digest": evaluation_digest(settings, val),
             "git_revision": rec.git_revision(Path(__file__).parent),
+            "stop_at_tokens": settings["stop_at"]["tokens"],
             "model_path": self._inputs.names.get(MODEL, str(settings["actor_rollout_ref"]["model"]["path"])),
         }
 
     def lacks_nothing(self) -> bool:
         """Return whether all steps and both evaluations are there, so that only the closing is missing."""
-        return len(rec.read_metrics(self._record)) == self._plan.steps and all(
+        return len(rec.read_metrics(self._record)) == self._last_step() and all(
             rec.has_evaluation(self._record, phase) for phase in ("untrained", "trained")
         )
+
+    def _last_step(self) -> int:
+        return rec.last_step(self._record, self._plan.steps)
 
     def train(self, view: Console, lock: rec.RecordLock) -> int:
         """Start the training process, with a temporary folder of its own, and watch it to its end."""
@@ -192,13 +196,15 @@ class _Attempt:
         rec.write_cost(self._record, prompts_per_step=self._plan.prompts_per_step, gpus=self._plan.gpus)
         rec.update_manifest(self._record, finished=now())
         rec.update_status(
-            self._record, state="done", step=self._plan.steps, steps=self._plan.steps, phase="", error=None
+            self._record, state="done", step=self._last_step(), steps=self._last_step(), phase="", error=None
         )
         lacking = rec.why_not_done(self._record, self._plan.steps)
         assert lacking is None, lacking
         trouble = self._uploader.finish()
         copy = f"W&B copy: {self._uploader.where}" if self._uploader.where else ""
-        return _report(view, self._record, "", list(filter(None, (trouble, copy))))
+        made, planned = self._last_step(), self._plan.steps
+        ended = f"ended after step {made} of {planned}: stop_at.tokens is reached" if made < planned else ""
+        return _report(view, self._record, "", list(filter(None, (trouble, copy, ended))))
 
     def _interrupt(self, view: Console, process: TrainingProcess) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):  # asked again, the end is the same

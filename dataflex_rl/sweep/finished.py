@@ -59,7 +59,8 @@ def read_finished(run: Mapping[str, Any]) -> Finished | None:
         raise RecordError(f"run record: {record.config} is not what {record.manifest.name} was written with ({FIELD})")
     if wrong := contradictions(manifest, run):
         raise RecordError(wrong)
-    digest, mixes = manifest["prompt_stream_digest"], acts(run["mixer"])
+    early = manifest.get("stop_at_tokens") is not None  # then runs end after different steps, by design
+    digest, mixes = manifest["prompt_stream_digest"], acts(run["mixer"]) or early
     if digest and is_broken(digest):
         raise RecordError(f"run record: {record.manifest}: prompt_stream_digest is broken")
     return Finished(
@@ -68,7 +69,7 @@ def read_finished(run: Mapping[str, Any]) -> Finished | None:
         mixes=mixes,
         facts=conditions(config)
         | {key: manifest.get(key) for key in _SAME}
-        | {"prompts": cost.get("prompts"), "items": _items(record)},
+        | {"prompts": None if early else cost.get("prompts"), "items": _items(record)},
         method_facts=method_settings(config),
         notes={key: manifest.get(key) for key in ("versions", "git_revision")} | _below(flat, CARRIED_OUT),
         consumed=Consumed(

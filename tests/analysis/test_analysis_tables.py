@@ -52,6 +52,7 @@ NAMES = [
     "long",
     "sensitivity",
     "cost",
+    "tokens",
     "pairing",
     "suspects",
     "per_benchmark",

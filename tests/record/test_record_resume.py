@@ -14,6 +14,7 @@ from dataflex_rl.record import (
     RunRecord,
     find_checkpoint,
     is_done,
+    last_step,
     mark_checkpoint,
     read_metrics,
     resumable_checkpoint,
@@ -23,7 +24,8 @@ from dataflex_rl.record import (
     write_evaluation,
     write_json,
 )
-from dataflex_rl.record.resume import checkpoint_folder, is_complete, read_state
+from dataflex_rl.record.manifest import KEYS
+from dataflex_rl.record.resume import GENERATED, checkpoint_folder, is_complete, read_state
 
 LOOP = """
 import sys
@@ -194,6 +196,26 @@ def test_done_is_validated_step_by_step(tmp_path):
     assert why_not_done(record, 2) == "1 of 2 steps have metrics"
     update_status(record, state="interrupted")
     assert why_not_done(record, 2) == "status is interrupted"
+
+
+def test_a_run_that_ends_by_its_tokens_is_done_at_the_step_that_reached_them(tmp_path):
+    record = RunRecord(tmp_path)
+    log = MetricsLog(record)
+    for step, tokens in enumerate((40.0, 40.0, 30.0), start=1):
+        assert last_step(record, 9) == 9
+        write_json(record.manifest, dict.fromkeys(KEYS) | {"stop_at_tokens": 100})
+        log.append(step, {GENERATED: tokens}, applied=True)
+    assert last_step(record, 9) == 3  # 40 + 40 < 100 <= 110
+    assert last_step(record, 2) == 2  # the plan ends first
+    for phase, at in (("untrained", 0), ("trained", 3)):
+        write_evaluation(record, items(phase), steps=at)
+    write_config(record, {"lr": 1})
+    update_status(record, state="done")
+    assert is_done(record, 9)
+    log.append(4, {GENERATED: 1.0}, applied=True)
+    assert why_not_done(record, 9) == "4 of 3 steps have metrics"
+    write_json(record.manifest, dict.fromkeys(KEYS) | {"stop_at_tokens": None})
+    assert why_not_done(record, 9) == "4 of 9 steps have metrics"
 
 
 def test_a_step_that_the_policy_missed_is_not_done(tmp_path):

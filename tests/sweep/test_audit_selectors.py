@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from dataflex_rl.record import RunRecord, write_json
 from dataflex_rl.record.pairs import METHOD_KEYS
 from dataflex_rl.sweep.audit import audit
 from tests.sweep.records import PROMPTS, finished
@@ -37,3 +38,15 @@ def test_records_from_before_there_were_prompt_selectors_are_as_records_without_
     assert (found.clean, found.differences) == (True, ())
     edit(Path(runs[2]["run_dir"]), "config.yaml", "lr: 1", "lr: 2")
     assert "config.yaml is not what manifest.json was written with" in audit(runs).differences[0]
+
+
+def test_runs_that_end_at_a_number_of_tokens_share_their_prompts_as_far_as_both_went(tmp_path: Path) -> None:
+    stop = {"config": {"stop_at": {"tokens": 100}}, "stop_at_tokens": 100}
+    runs = [finished(tmp_path, m, prompts=p, **stop) for m, p in (("uniform", PROMPTS), ("ar", PROMPTS[:6]))]
+    write_json(RunRecord(Path(runs[1]["run_dir"])).cost, {"prompts": 6, "tokens": {}})
+    assert audit(runs).clean
+    shutil.rmtree(runs[1]["run_dir"])
+    runs[1] = finished(tmp_path, "ar")
+    assert "stop_at.tokens" in audit(runs).differences[0]
+    off = finished(tmp_path / "b", "ar", config={"stop_at": {"tokens": None}, "data": {"lr": 1, "seed": 0}})
+    assert audit([finished(tmp_path / "b", "uniform"), off]).clean  # as in records from before it
