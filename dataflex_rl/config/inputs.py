@@ -12,6 +12,7 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from dataflex_rl.config.mixing import check_built
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.regime import ignored_keys, note_source, place_regime
 from dataflex_rl.config.rows import Rows, count_rows, regime_rows
@@ -43,7 +44,7 @@ def make_inputs(settings: Mapping[str, Any], *, drawn: bool = False) -> Inputs:
     """Build what is missing, draw the regime's data unless they are `drawn`, count the rows.
 
     Raises:
-        ConfigError: data that have to be prepared are missing, or cannot be trained on.
+        ConfigError: data that have to be prepared are missing, cannot be trained on, or do not fit a prompt selector.
     """
     config = DictConfig(dict(settings))
     names = to_build(config) if drawn else _placed(config)
@@ -51,6 +52,7 @@ def make_inputs(settings: Mapping[str, Any], *, drawn: bool = False) -> Inputs:
     build_sources(names, progress=True)
     if not drawn:
         place_regime(config)
+        check_built(plain(config))
     rows = regime_rows(config, count_rows(config, fetch=True))
     return Inputs(settings=plain(config), names=names, ignored=_ignored(config, names), rows=rows)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from omegaconf import DictConfig
 from dataflex_rl.config.sources import is_named, source_of
 from dataflex_rl.data.catalogue import TRAIN
 from dataflex_rl.errors import ConfigError
-from dataflex_rl.feed.blocks import FeedConfig
+from dataflex_rl.feed.blocks import FeedConfig, parse_feed, take_feed
 from dataflex_rl.feed.config import MixerConfig
+from dataflex_rl.feed.core import DomainMixer
 from dataflex_rl.feed.domains import check_several, resolve_domains
-from dataflex_rl.feed.prompt_config import PromptConfig
+from dataflex_rl.feed.prompt_quotas import check_sizes
 from dataflex_rl.prompts.table import PromptTable
 
 PLAIN_MODE, MIX_MODE = "dataflex_sync", "dataflex_mix_sync"  # two names of one trainer
@@ -46,7 +48,18 @@ def resolve_feed(config: DictConfig, feed: FeedConfig) -> None:
         _check_mixer(config, feed.mixer)
         config.trainer.v1.trainer_mode = MIX_MODE
     if feed.prompts is not None:
-        _check_prompts(config, feed.prompts)
+        _check_prompts(config, feed)
+
+
+def check_built(settings: Mapping[str, Any]) -> None:
+    """Check a prompt selector against data that have just been built, before anything starts on them.
+
+    Raises:
+        ConfigError: it does not fit their columns, or a batch does not fit their numbers.
+    """
+    feed = parse_feed(take_feed(settings["dataflex"])[1])
+    if feed.prompts is not None:
+        _check_prompts(DictConfig(dict(settings)), feed)
 
 
 def check_mode(mode: str, feed: FeedConfig) -> None:
@@ -63,11 +76,14 @@ def _check_mixer(config: DictConfig, mixing: MixerConfig) -> None:
     mixing.mixer.check(domains.names, mixing.window)
 
 
-def _check_prompts(config: DictConfig, prompts: PromptConfig) -> None:
+def _check_prompts(config: DictConfig, feed: FeedConfig) -> None:
     """Check a selector against the columns of the files that are there; what is built later is checked when it is."""
     paths = [path for file in listed(config.data.train_files) if (path := _path(file)) is not None]
-    if not paths:
+    prompts = feed.prompts
+    if not paths or prompts is None:
         return
+    if feed.mixer is not None:
+        _check_quotas(paths, feed.mixer, int(config.data.train_batch_size))
     setting = f"prompt selector {prompts.name!r}"
     columns = {
         name: [value for path in paths for value in read_column(path, name, setting).to_pylist()]
@@ -76,6 +92,18 @@ def _check_prompts(config: DictConfig, prompts: PromptConfig) -> None:
     rows = len(next(iter(columns.values()), [0]))
     table = PromptTable.of([str(row) for row in range(rows)], ["all"] * rows, columns, prompts.buckets)
     prompts.selector.check(table, int(config.trainer.total_training_steps))
+
+
+def _check_quotas(paths: Sequence[Path], mixing: MixerConfig, batch: int) -> None:
+    """Check the first batch's shares against the rows of each domain: no prompt is in a batch twice."""
+    columns = (read_column(path, mixing.domain_key, _DOMAIN_KEY).to_pylist() for path in paths)
+    rows = Counter(str(name) for column in columns for name in column)
+    domains = resolve_domains(mixing.domains, sorted(rows))
+    size_D = [0] * len(domains.names)
+    for name, count in rows.items():
+        if (domain := domains.index(name)) >= 0:
+            size_D[domain] += count
+    check_sizes(domains.names, size_D, DomainMixer(mixing, domains.names).share_D.tolist(), batch)
 
 
 def domains_in(train_files: Any, column: str) -> list[str]:

@@ -18,6 +18,25 @@ from dataflex_rl.prompts.table import IntArray, PromptTable
 ALL = "all"
 
 
+def check_sizes(names: Sequence[str], size_D: Sequence[int], share_D: Sequence[float], batch: int) -> None:
+    """Refuse a batch that the data cannot fill, since no prompt is in it twice.
+
+    Args:
+        names: of the domains. size_D: distinct prompts of each. share_D: of each in a batch. batch: prompts.
+
+    Raises:
+        ConfigError: fewer prompts than a batch, or fewer in a domain than its share asks for.
+    """
+    if sum(size_D) < batch:
+        raise ConfigError(f"the data has {sum(size_D)} distinct prompts, fewer than a batch of {batch}")
+    for name, size, share in zip(names, size_D, share_D, strict=True):
+        if size < int(share * batch):
+            raise ConfigError(
+                f"domain {name!r} has {size} distinct prompts, but its share {share:.3g} of a batch of {batch} asks "
+                f"for {int(share * batch)}; lower the share or the batch"
+            )
+
+
 class Quotas:
     """Whole prompts per domain: of a mixer, its shares and their carried remainders; without one, one domain `all`.
 
@@ -44,17 +63,7 @@ class Quotas:
         self.prompt_D = [np.unique(table.prompt_R[row_R]) for row_R in self.row_D]
         self.size_D = [len(prompts) for prompts in self.prompt_D]
         self._batch = batch
-        self._check(batch)
-
-    def _check(self, batch: int) -> None:
-        if sum(self.size_D) < batch:
-            raise ConfigError(f"the data has {sum(self.size_D)} distinct prompts, fewer than a batch of {batch}")
-        for name, size, share in zip(self.names, self.size_D, self.share_D, strict=True):
-            if size < int(share * batch):
-                raise ConfigError(
-                    f"domain {name!r} has {size} distinct prompts, but its share {share:.3g} of a batch of {batch} "
-                    f"asks for {int(share * batch)}; lower the share or the batch"
-                )
+        check_sizes(self.names, self.size_D, self.share_D, batch)
 
     @property
     def share_D(self) -> list[float]:

@@ -110,14 +110,16 @@ def test_sweeps_are_found_by_name_or_path(tmp_path: Path) -> None:
         ("constrained", 13, 3),
         ("long", 5, 3),
         ("scale", 5, 3),
+        ("select_cpu", 8, 12),
     ],
 )
 def test_shipped_sweeps_have_their_controls_and_say_what_they_are(name: str, methods: int, seeds: int) -> None:
     path = shipped("sweeps") / f"{name}.yaml"
     sweep = read_sweep(path)
     assert (sweep.name, len(sweep.methods), len(sweep.seeds)) == (name, methods, seeds)
-    assert {"uniform", "static"} <= set(sweep.methods)
-    assert sweep.controls == ("uniform", "static")
+    controls = ("uniform",) if name == "select_cpu" else ("uniform", "static")  # prompt selectors alone mix nothing
+    assert set(controls) <= set(sweep.methods)
+    assert sweep.controls == controls
     head = path.read_text().split("\n\n")[0]
     assert head.startswith(f"# python -m dataflex_rl.sweep launch {name}")
     for part in ("# Claim:", "# Runs:", "# Cost:", "GPU-hours", "tokens", "# Feeds: python -m analysis.tables"):

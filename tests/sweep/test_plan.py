@@ -12,13 +12,16 @@ from pathlib import Path
 import pytest
 
 from dataflex_rl.config.plan import Plan, plan_runs
+from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RunRecord, config_diff, config_hash, write_config
 from dataflex_rl.record.identity import VOLATILE
 from dataflex_rl.record.pairs import METHOD_KEYS
 from dataflex_rl.run import main as run_main
 from dataflex_rl.sweep.__main__ import main
+from dataflex_rl.sweep.audit import planned_differences
 from dataflex_rl.sweep.commands import check_records
-from dataflex_rl.sweep.plan import latest
+from dataflex_rl.sweep.files import find_sweep, read_sweep
+from dataflex_rl.sweep.plan import latest, needed_controls
 from dataflex_rl.sweep.records import run_command
 from dataflex_rl.sweep.requests import plan_file
 from dataflex_rl.sweep.store import Store
@@ -89,6 +92,19 @@ def test_composed_methods_differ_in_nothing_that_the_audit_compares(tmp_path: Pa
     for other in others:
         assert config_diff(first, other, (*VOLATILE, *METHOD_KEYS)) == []
         assert config_diff(first, other, VOLATILE) != []
+
+
+def test_every_prompt_selector_is_compared_with_uniform_and_differs_in_it_alone(tmp_path: Path) -> None:
+    assert [name.rpartition("/")[2] for name in read_sweep(find_sweep("select_cpu")).methods[1:]] == [
+        "beta_thompson", "greso_skip", "learnability", "no_resample", "curriculum", "order", "hierarchical"
+    ]  # fmt: skip
+    chosen = "method=uniform,prompts/hierarchical,prompts/order"
+    plan, _ = plan_file("select_cpu", [chosen, "seed=0,1", f"runs_dir={tmp_path}"])
+    assert [run.prompt_selector for run in plan.runs] == ["none", "hierarchical", "order"] * 2
+    assert planned_differences(plan) == []
+    assert needed_controls(plan.runs) == ["uniform"]
+    with pytest.raises(ConfigError, match="'select_cpu' has no run of its control uniform"):
+        plan_file("select_cpu", [f"runs_dir={tmp_path}", "method=prompts/order,prompts/greso_skip"])
 
 
 def test_the_plan_of_a_later_seed_is_what_its_run_composes(tmp_path: Path) -> None:

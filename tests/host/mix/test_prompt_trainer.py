@@ -14,6 +14,8 @@ from omegaconf import OmegaConf
 
 import dataflex_rl.plugin  # noqa: F401 (verl must have loaded it before our host modules are imported one by one)
 from dataflex_rl.components.batch import Batch, SignalError
+from dataflex_rl.config.mixing import check_built
+from dataflex_rl.config.plain import plain
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.measure import outcomes_of
 from dataflex_rl.host.feeds import LoaderFeed, RowFeed
@@ -205,6 +207,23 @@ def test_a_column_is_checked_before_anything_starts(tmp_path: Path, column: str,
     trainer(tmp_path)  # builds the data, which are then read
     with pytest.raises(ConfigError, match=message):
         resolved(tmp_path, "prompts=curriculum", f"dataflex.prompts.params.column={column}")
+
+
+def test_quotas_that_cannot_be_met_are_refused_before_anything_starts(tmp_path: Path) -> None:
+    trainer(tmp_path)  # builds the data: 800 prompts of each domain
+    shares = "dataflex.mixer.params.proportions={math: 0.9, logic: 0.05, science: 0.05}"
+    choice = ("method=static", "prompts=learnability", shares)
+    message = r"domain 'math' has 800 distinct prompts, but its share 0\.9 of a batch of 1200 asks for 1080; lower"
+    with pytest.raises(ConfigError, match=message):
+        resolved(tmp_path, *choice, "data.train_batch_size=1200")
+    resolved(tmp_path, *choice, "data.train_batch_size=600")
+    with pytest.raises(ConfigError, match=message):  # data that were built just now
+        check_built(plain(resolved(tmp_path, *choice)) | {"data": _batch(tmp_path, 1200)})
+
+
+def _batch(tmp_path: Path, size: int) -> dict[str, Any]:
+    data: dict[str, Any] = plain(resolved(tmp_path))["data"]
+    return {**data, "train_batch_size": size}
 
 
 def test_what_the_trainer_itself_refuses(tmp_path: Path) -> None:
