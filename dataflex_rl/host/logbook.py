@@ -19,14 +19,19 @@ from dataflex_rl.record import (
     cut_metrics,
     has_evaluation,
     mark_checkpoint,
+    read_metrics,
     update_manifest,
     update_status,
     write_evaluation,
     write_json,
 )
+from dataflex_rl.record.cost import cost_of
+from dataflex_rl.record.during import cut_during, read_during, write_during
 from dataflex_rl.record.files import guarded
 from dataflex_rl.record.metrics import cut_trace
 from dataflex_rl.record.owner import join
+
+_SPENT = ("generated", "trained")  # tokens that an evaluation during training is held against
 
 
 class Logbook:
@@ -38,6 +43,8 @@ class Logbook:
         self._metrics: MetricsLog | None = None
         self._steps = 0
         self._applied = 0  # the last step on which the policy was applied
+        self._spent: dict[str, int | None] = {}  # tokens until the end of the last step, generated and trained
+        self._items: Sequence[Mapping[str, Any]] = ()  # of the evaluation after the running step
 
     @classmethod
     def open(cls, config: DictConfig) -> Logbook:
@@ -56,6 +63,9 @@ class Logbook:
             return
         cut_metrics(self._record, step)
         cut_trace(self._record, step)
+        cut_during(self._record, step)
+        tokens = cost_of(read_metrics(self._record), prompts_per_step=0, gpus=0)["tokens"]
+        self._spent = {name: tokens[name] for name in _SPENT}
         self._metrics = MetricsLog(self._record)
         update_status(self._record, step=step)
 
@@ -73,12 +83,24 @@ class Logbook:
         if self._metrics is None or step == 0:
             return
         assert self._record is not None
+        for name, before in self._spent.items():
+            now = data.get(f"dataflex/tokens_{name}")
+            self._spent[name] = None if before is None or now is None else before + round(now)
+        if self._items:
+            write_during(self._record, self._items, step=step, tokens=self._spent)
+            self._items = ()
         self._metrics.append(step, data, applied=self._applied == step)
         update_status(self._record, step=step)
 
     def evaluation(self, items: Sequence[Mapping[str, Any]], *, step: int) -> None:
-        """Write the items of the untrained (step 0) or the trained model (last step); others are in the metrics."""
-        if self._record is None or step not in (0, self._steps):
+        """Keep the items of a validation: of the untrained (step 0) and the trained model (last step) on their own, of
+        the model during training until its step has its tokens; the last one ends a series of those as well.
+        """
+        if self._record is None:
+            return
+        if not self._evaluates and (0 < step < self._steps or (step and read_during(self._record))):
+            self._items = [{**item} for item in items]
+        if step not in (0, self._steps):
             return
         phase = "untrained" if step == 0 else "trained"
         if phase == "untrained" and has_evaluation(self._record, phase):

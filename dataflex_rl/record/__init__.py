@@ -7,6 +7,7 @@
 - lock, lockfile: locks with a heartbeat, across machines; which process still runs
 - owner: one process at a time works on a record; a dead one's lock is recovered
 - evaluation: correct and total per benchmark, counted from per-item results, untrained and trained
+- during: the evaluations during training, with the tokens spent until each
 - cost: tokens, prompts and seconds, summed from the metrics lines
 - manifest: what was run, with which versions, on which data
 - config: the resolved configuration, its hash, the difference of two

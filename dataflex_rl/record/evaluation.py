@@ -48,7 +48,7 @@ def write_evaluation(record: RunRecord, items: Sequence[Mapping[str, Any]], *, s
             has other items than the untrained; an item lacks a key, occurs twice or has no bool `correct`. Nothing is
             written then.
     """
-    phase = _check_items(record, items)
+    phase = check_items(record, items)
     if phase == "untrained" and has_evaluation(record, phase):
         raise RecordError(f"run record: {record.eval} has the untrained model already; it is measured once")
     others = [item for item in read_items(record) if item["phase"] != phase]
@@ -58,13 +58,14 @@ def write_evaluation(record: RunRecord, items: Sequence[Mapping[str, Any]], *, s
     _check_same(record, others, items)
     merged = sorted([*others, *items], key=lambda item: PHASES.index(item["phase"]))
     lines = [json.dumps({key: item[key] for key in ITEM_KEYS}, allow_nan=False) + "\n" for item in merged]
-    summary = {"schema": 1, "benchmarks": count_items(merged), "steps": steps}
+    kept = {key: value for key, value in (read_evaluation(record) or {}).items() if key == "during"}
+    summary = {"schema": 1, "benchmarks": count_items(merged), "steps": steps, **kept}
     write_text(record.eval_items, "".join(lines))
     write_json(record.eval, summary)
     return summary
 
 
-def _check_items(record: RunRecord, items: Sequence[Mapping[str, Any]]) -> str:
+def check_items(record: RunRecord, items: Sequence[Mapping[str, Any]]) -> str:
     """Return the one phase of the items; RecordError if any of them is not as promised."""
     place = f"run record: {record.eval_items}"
     if not items:
@@ -135,7 +136,7 @@ def check_evaluation(record: RunRecord) -> None:
             raise RecordError(f"run record: {record.eval_items}:{number} is no item of {' or '.join(PHASES)}")
     for phase in PHASES:
         if mine := [item for item in items if item["phase"] == phase]:
-            _check_items(record, mine)
+            check_items(record, mine)
     counted = count_items(items)
     for name in sorted(written.keys() | counted.keys()):
         if written.get(name) != counted.get(name):

@@ -61,6 +61,11 @@ class RunRecord:
         return self.path / "eval_items.jsonl"
 
     @property
+    def eval_during(self) -> Path:
+        """One line per evaluated item and step of the evaluations during training, where there are any."""
+        return self.path / "eval_during.jsonl"
+
+    @property
     def cost(self) -> Path:
         """Tokens, prompts and seconds."""
         return self.path / "cost.json"

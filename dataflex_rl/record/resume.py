@@ -15,6 +15,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from dataflex_rl.record.during import check_during
 from dataflex_rl.record.evaluation import check_evaluation, has_evaluation, read_evaluation
 from dataflex_rl.record.files import (
     RecordError,
@@ -167,6 +168,7 @@ def why_not_done(record: RunRecord, steps: int) -> str | None:
         if size_of(path) is None:
             return f"{path.name} is missing"
     check_evaluation(record)
+    check_during(record)
     return None
 
 

@@ -49,8 +49,8 @@ def run(folder: Path, method: str, seed: int, *, gpus: float = 0, cpus: float = 
     """Return a planned run."""
     return Run(
         method=method, seed=seed, model="m", task="t", regime="full", run_dir=f"{folder}/m-t/{method}/seed_{seed}",
-        scorer="none", actuator="none", mixer="none", prompt_selector="none", host="stub", steps=1, gpus=gpus, cpus=cpus,
-        tokens_at_most=1, tokens=None, gpu_hours=None, seconds=None, arguments=(),
+        scorer="none", actuator="none", mixer="none", prompt_selector="none", host="stub", steps=1, gpus=gpus,
+        cpus=cpus, tokens_at_most=1, tokens=None, gpu_hours=None, seconds=None, arguments=(),
     )  # fmt: skip
 
 
