@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.feed.blocks import FeedConfig
@@ -33,7 +33,8 @@ def check_feed(config: FeedConfig, run: DictConfig, facts: HostFacts) -> None:
 
 
 def check_rounds(config: FeedConfig, run: DictConfig) -> None:
-    """Refuse what would not generate in rounds: a replay buffer or agent loop workers that are not ours.
+    """Refuse what would not generate in rounds: a replay buffer or agent loop workers that are not ours, rewards that
+    are not known when a round ends, and recorded rollouts.
 
     Raises:
         ConfigError: the run has one.
@@ -44,6 +45,16 @@ def check_rounds(config: FeedConfig, run: DictConfig) -> None:
     if sampler:
         raise ConfigError(
             f"{what} needs our replay buffer, but trainer.v1.sampler.custom_sampler.path={sampler}; unset it"
+        )
+    reward = run.reward.reward_model
+    if reward.enable and not reward.enable_resource_pool:
+        raise ConfigError(
+            f"{what} needs the rewards when a round ends, but a colocated reward model gives them after the last; set "
+            "reward.reward_model.enable_resource_pool=true"
+        )
+    if OmegaConf.select(run, "skip.rollout_tq.enable"):
+        raise ConfigError(
+            f"{what} generates in rounds, which skip.rollout_tq.enable=true would leave out; set it to false"
         )
     if manager not in (None, MANAGER):
         raise ConfigError(

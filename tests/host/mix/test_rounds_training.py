@@ -127,6 +127,14 @@ def test_every_host_takes_them(tmp_path: Path, host: str, choice: tuple[str, ...
             ("dataflex.backfill.enabled=true", "trainer.v1.trainer_mode=sync"),
             "backfill needs .*_sync, got sync",
         ),
+        (
+            ("dataflex.backfill.enabled=true", "reward.reward_model.enable=true"),
+            "a colocated reward model gives them after",
+        ),
+        (
+            ("dataflex.budget.name=two_phase", "skip.rollout_tq.enable=true"),
+            "skip.rollout_tq.enable=true would leave out",
+        ),
         (("dataflex.backfill.enabled=1",), "dataflex.backfill.enabled"),
         (("prompts=hierarchical", "dataflex.budget.name=knapsack", "dataflex.budget.n_min=9"), "n_min=9 is above"),
     ],
