@@ -173,3 +173,45 @@ def test_data_that_are_all_constant_end_by_the_stated_fallback(tmp_path: Path) -
         assert data["dataflex/tokens_dropped"] == data["dataflex/tokens_generated"] > 0
         assert data["dataflex/rounds/skip_update"] == 1.0
         assert "actor/grad_norm" not in data
+
+
+@pytest.mark.slow
+def test_a_continued_prompt_has_the_responses_that_it_has_without_a_budget(tmp_path: Path) -> None:
+    """One step of the untrained model: the same prompts, and of each the same first responses, in one phase or two."""
+    one = ("trainer.total_training_steps=1", "dataflex.trace=true", "sweep=crn")
+    plain_run = train(tmp_path, "crn/tiny-toy3/uniform/seed_0", *one)
+    screened = train(tmp_path, "crn/tiny-toy3/two_phase/seed_0", "dataflex.budget.name=two_phase", *one)
+    (whole,), (part,) = groups(plain_run), groups(screened)
+    assert whole.keys() == part.keys()
+    for uid, group in part.items():
+        first = {reward for _, reward in whole[uid][:2]}
+        assert group == (whole[uid] if len(first) > 1 else whole[uid][:2])
+    assert {len(group) for group in part.values()} == {2, 5}
+    assert screened.metrics[0]["dataflex/tokens_generated"] < plain_run.metrics[0]["dataflex/tokens_generated"]
+
+
+@pytest.mark.slow
+def test_what_a_skipped_step_leaves_serves_the_next_one(tmp_path: Path) -> None:
+    run = train(
+        tmp_path, "carry/tiny-toy3/backfill/seed_0", "sweep=carry", "dataflex.backfill.enabled=true",
+        "dataflex.backfill.max_rounds=0", "dataflex.backfill.on_short=skip_update", "trainer.total_training_steps=4",
+        "trainer.save_freq=100", "dataflex.trace=true",
+    )  # fmt: skip
+    assert run.code == 0, run.out
+    carried, waiting = 0.0, 0.0  # groups and tokens that the step before left
+    for data in run.metrics:
+        generated, trained, dropped, left = (
+            data[f"dataflex/rounds/groups_{name}"] for name in ("generated", "trained", "dropped", "carried")
+        )
+        assert generated == 16 - carried == data["dataflex/prompts/drawn"]
+        assert generated + carried == trained + dropped + left
+        kept = data["dataflex/rounds/tokens_carried"]
+        spent = data["dataflex/tokens_trained"] + data["dataflex/tokens_dropped"] + kept
+        assert data["dataflex/tokens_generated"] + waiting == spent
+        assert (trained == 0) == bool(data["dataflex/rounds/skip_update"])
+        carried, waiting = left, kept
+    first, second = run.metrics[:2]
+    assert first["dataflex/rounds/skip_update"] == 1.0
+    assert first["dataflex/rounds/groups_carried"] > 0
+    assert second["dataflex/rounds/groups_carried"] == 0 or second["dataflex/rounds/age"] > 0
+    assert run.metrics[-1]["dataflex/rounds/groups_carried"] == 0  # a checkpoint carries nothing
