@@ -44,6 +44,7 @@ def parser(prog: str, description: str) -> Parser:
     add(
         "--holm", choices=("block", "all"), default="block", help="family of the Holm correction on the primary summary"
     )
+    add("--score", default="last", help="score of a run: last, or mean:K over its last K evaluations")
     add("--mismatch", choices=("refuse", "flag"), default="refuse", help="a pair whose recorded prompt streams differ")
     add(
         "--allow-differences",
@@ -75,6 +76,7 @@ def options(parsed: argparse.Namespace) -> Options:
         families=tuple(parse_family(t) for t in parsed.family) or DEFAULTS,
         mismatch=parsed.mismatch,
         allow_differences=tuple(parsed.allow_differences),
+        score=parsed.score,
         holm=parsed.holm,
         z_joint=parsed.z_joint,
         z_single=parsed.z_single,

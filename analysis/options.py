@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.errors import AnalysisError
+from analysis.load.evaluations import LAST, parse_score
 from dataflex_rl.record.pairs import CONTROLS
 
 
@@ -35,6 +36,7 @@ class Options:
     control: one name for all methods, or None for each family's own; mismatch: what happens to a pair whose
     recorded prompt streams differ ("refuse" leaves the pair out, "flag" keeps and names it);
     allow_differences: keys of the configuration, each with all below it, in which the runs of a pair may differ;
+    score: what a run is scored by, its "last" evaluation or "mean:K", the mean of its last K;
     holm: the family of the Holm correction, the methods of one "block" or of all blocks together ("all");
     resamples and seed drive the bootstraps; z_joint, z_single are the thresholds of the suspect search.
     Raises AnalysisError for a value outside its range.
@@ -47,6 +49,7 @@ class Options:
     families: tuple[Family, ...] = field(default=DEFAULTS)
     mismatch: str = "refuse"
     allow_differences: tuple[str, ...] = ()
+    score: str = LAST
     holm: str = "block"
     resamples: int = 5000
     seed: int = 0
@@ -58,6 +61,7 @@ class Options:
         _between("margin", self.margin, 0.0, 100.0)
         _between("level", self.level, 0.5, 1.0)
         _between("alpha", self.alpha, 0.0, 0.5)
+        parse_score(self.score)
         if self.mismatch not in ("refuse", "flag"):
             raise AnalysisError(f"mismatch={self.mismatch!r}; expected refuse or flag")
         if self.holm not in ("block", "all"):

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.benchmarks import Floats
-from analysis.errors import AnalysisError
+from analysis.load.evaluations import Recorded, recorded
 from analysis.load.frame import Run
-from analysis.load.records import read_json
 from analysis.stats.curves import cumulative, on_grid, smooth
 from analysis.summaries import domain_balanced, domain_scores
 
@@ -35,18 +34,17 @@ class Progress:
 def held_out(run: Run, curves: Mapping[str, Floats]) -> Progress | None:
     """Give the domain-balanced held-out score over the evaluations during training, two or more; None without.
 
-    They come from the record (eval.json, key "during": a list of {"step", "benchmarks": {name: {"correct", "total"}}}
-    and, where known, "tokens": {"generated", "trained"} spent until then), else from verl's validation metrics. Raises
-    AnalysisError naming the file for an entry that does not fit.
+    They come from the record, else from verl's validation metrics. Raises AnalysisError naming the file for an entry
+    that does not fit.
     """
-    recorded = _recorded(run)
-    if recorded is None and "step" not in curves:
+    kept = recorded(run)
+    if kept is None and "step" not in curves:
         return None
-    step_T, score_T = recorded[:2] if recorded is not None else (curves["step"], _validation(run, curves))
+    step_T, score_T = (kept.step_T, _balanced(kept)) if kept else (curves["step"], _validation(run, curves))
     if score_T is None or (~np.isnan(score_T)).sum() < 2:
         return None
     at_T = ~np.isnan(score_T)
-    tokens = {k: _tokens_at(step_T, curves, k) for k in ("generated", "trained")} | (recorded[2] if recorded else {})
+    tokens = {k: _tokens_at(step_T, curves, k) for k in ("generated", "trained")} | (dict(kept.tokens) if kept else {})
     return Progress(
         step_T=step_T[at_T],
         score_T=score_T[at_T],
@@ -74,31 +72,9 @@ def progress(run: Run, curves: Mapping[str, Floats]) -> Progress | None:
     )
 
 
-def _recorded(run: Run) -> tuple[Floats, Floats, dict[str, Floats]] | None:
-    """Read the record's evaluations during training: steps, scores, and tokens where every entry has them."""
-    path = run.path / "eval.json" if run.path is not None else None
-    entries = read_json(path).get("during") if path is not None and path.exists() else None
-    if not entries:
-        return None
-    domain_of = {s.benchmark: s.domain for s in run.trained}
-    names, domains = list(domain_of), list(dict.fromkeys(domain_of.values()))
-    step_T, score_TK = np.empty(len(entries)), np.full((len(entries), len(names)), np.nan)
-    tokens: dict[str, list[float]] = {"generated": [], "trained": []}
-    for t, entry in enumerate(entries):
-        try:
-            step_T[t] = entry["step"]
-            cells = [entry["benchmarks"][b] for b in names]
-            score_TK[t] = [100.0 * c["correct"] / c["total"] for c in cells]
-            spent = entry.get("tokens", {})
-            for key, values in tokens.items():
-                values += [float(spent[key])] if key in spent else []
-        except (KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
-            expected = f"step and benchmarks with correct and total of {', '.join(names)}"
-            raise AnalysisError(f"{path}: key 'during', entry {t}: {error!r}; expected {expected}") from error
-    if (np.diff(step_T) <= 0).any():
-        raise AnalysisError(f"{path}: key 'during': steps {step_T.tolist()}; expected growing steps")
-    score_T = domain_balanced(domain_scores(score_TK, [domain_of[b] for b in names], domains))
-    return step_T, score_T, {k: np.array(v) for k, v in tokens.items() if len(v) == len(entries)}
+def _balanced(kept: Recorded) -> Floats:
+    domain_K = list(kept.domain_K)
+    return domain_balanced(domain_scores(kept.score_TK, domain_K, list(dict.fromkeys(domain_K))))
 
 
 def _tokens_at(step_T: Floats, curves: Mapping[str, Floats], which: str) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from analysis.blocks import blocks
 from analysis.compare import Comparison, compare_all
 from analysis.errors import LEFT_OUT, AnalysisError
 from analysis.load import Broken, Run, Runs, load
+from analysis.load.evaluations import parse_score, scored
 from analysis.load.items import read_items
 from analysis.load.metrics import read_curves
 from analysis.options import Options
@@ -69,5 +70,6 @@ class Study:
 
 def make_study(sources: Sequence[str], options: Options) -> Study:
     """Load the sources and compare everything that may be compared. Raises AnalysisError as the loaders do."""
-    runs = load(sources)
+    runs, count = load(sources), parse_score(options.score)
+    runs = replace(runs, runs=tuple(scored(run, count) for run in runs.runs))
     return Study(runs=runs, options=options, comparisons=tuple(compare_all(blocks(runs), options, runs.left_out)))

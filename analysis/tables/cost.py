@@ -22,6 +22,9 @@ _COST = columns(
     "tokens_dropped|tokens dropped|big",
     "seconds|seconds|big",
     "gpu_seconds|GPU-seconds|big",
+    "evaluations|evaluations during training|int",
+    "evaluation_tokens|their tokens|big",
+    "evaluation_seconds|their seconds|big",
 )
 
 
@@ -45,7 +48,8 @@ def build(study: Study) -> Table:
                 )
             )
     notes = [
-        "Means per run over seeds. Dropped tokens were generated and paid for, then got weight 0.",
+        "Means per run over seeds. Dropped tokens were generated and paid for, then got weight 0. "
+        "Evaluations during training come on top: neither tokens, seconds nor GPU-seconds contain them.",
         "Equal generated tokens: the held-out scores of both runs of a pair, between evaluations during training "
         "interpolated, at the smaller of their final token counts; Holm over the methods. Runs without such "
         "evaluations are not compared: training rewards are of each method's own prompts, and equal trained tokens "
@@ -69,6 +73,14 @@ def _cost(comparison: Comparison, method: str) -> Row:
         | tokens
         | {"seconds": _mean([_number(c.get("seconds"), "step") for c in costs])}
         | {"gpu_seconds": _mean([_number(c, "gpu_seconds") for c in costs])}
+        | {
+            name: _mean([_number(c.get("evaluations_during"), key) for c in costs])
+            for name, key in (
+                ("evaluations", "count"),
+                ("evaluation_tokens", "tokens"),
+                ("evaluation_seconds", "seconds"),
+            )
+        }
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from analysis.blocks import Block
 from analysis.compare import Comparison, identity
+from analysis.load.evaluations import LAST
 from analysis.options import Options
 from analysis.stats.bootstrap import SMALLEST_N
 from analysis.study import Study
@@ -48,6 +49,7 @@ def caption(study: Study, rows: Sequence[Row]) -> list[str]:
         f"Unit: points (0..100). {spread} paired seeds. CI (t): paired Student t, {100 * o.level:g}%, of one row "
         f"alone; CI of the verdict: at the level that decided, {100 * (1 - o.alpha):g}% for a difference and "
         f"{100 * (1 - 2 * o.alpha):g}% for equivalence within {o.margin:g} points before the family's correction.",
+        *([] if o.score == LAST else [f"Score of a run: {o.score}, the mean of its last evaluations."]),
         f"One family per question: Holm over {scope} on {DOMAIN_BALANCED}; Holm over all their other summaries "
         "and domains, exploratory; BH over method x benchmark, exploratory. The family is named in the column "
         "question of CSV and JSON.",

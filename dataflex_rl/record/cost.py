@@ -6,10 +6,11 @@ redone counts once. Time spent on steps that a kill threw away, and on starting 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dataflex_rl.record.config import flatten
+from dataflex_rl.record.during import read_during, read_during_items
 from dataflex_rl.record.files import RecordError, read_object, write_json
 from dataflex_rl.record.metrics import read_metrics
 from dataflex_rl.record.paths import RunRecord
@@ -47,6 +48,27 @@ def cost_of(lines: Iterable[Mapping[str, Any]], *, prompts_per_step: int, gpus: 
     }
 
 
+def evaluation_cost(record: RunRecord, lines: Sequence[Mapping[str, Any]], *, gpus: int) -> dict[str, Any]:
+    """Return what the evaluations during training cost: {"count", "tokens", "seconds", "gpu_seconds"}.
+
+    The last step's, which every run has, is not among them. tokens: generated in them; seconds: verl's
+    timing_s/testing at their steps, which is not part of timing_s/step; None where one was not logged.
+
+    Args:
+        lines: lines of metrics.jsonl.
+        gpus: how many GPUs the run held.
+    """
+    steps = {entry["step"] for entry in read_during(record) if entry["step"] < len(lines)}
+    seconds = [line["data"].get("timing_s/testing") for line in lines if line["step"] in steps]
+    total = None if None in seconds else float(sum(seconds))
+    return {
+        "count": len(steps),
+        "tokens": sum(item["tokens"] for item in read_during_items(record) if item["step"] in steps),
+        "seconds": total,
+        "gpu_seconds": None if total is None else total * gpus,
+    }
+
+
 def _total(values: list[Any]) -> int | None:
     """Return the sum, or None if any value is missing."""
     return None if any(value is None for value in values) else round(sum(values))
@@ -67,13 +89,15 @@ def read_cost(record: RunRecord) -> dict[str, Any] | None:
 def write_cost(
     record: RunRecord, *, prompts_per_step: int, gpus: int, evaluation_seconds: Mapping[str, float] | None = None
 ) -> dict[str, Any]:
-    """Write the cost of all finished steps; returns it.
+    """Write the cost of all finished steps, and beside it that of the evaluations during training; returns it.
 
     `evaluation_seconds` ({"untrained": seconds, "trained": seconds}) is kept from earlier attempts where not given
     again; it is not part of gpu_seconds.
     """
     before = (read_cost(record) or {}).get("evaluation_seconds") or {}
-    cost = cost_of(read_metrics(record), prompts_per_step=prompts_per_step, gpus=gpus)
+    lines = read_metrics(record)
+    cost = cost_of(lines, prompts_per_step=prompts_per_step, gpus=gpus)
+    cost["evaluations_during"] = evaluation_cost(record, lines, gpus=gpus)
     cost["evaluation_seconds"] = {**before, **(evaluation_seconds or {})}
     write_json(record.cost, cost)
     return cost

@@ -26,6 +26,11 @@ def read_during(record: RunRecord) -> list[dict[str, Any]]:
     return found
 
 
+def read_during_items(record: RunRecord) -> list[dict[str, Any]]:
+    """Return the items of all evaluations during training, each with its step; RecordError where a line is broken."""
+    return [json.loads(line) for line in _lines_until(record, None)]
+
+
 def write_during(
     record: RunRecord, items: Sequence[Mapping[str, Any]], *, step: int, tokens: Mapping[str, int | None]
 ) -> None:
