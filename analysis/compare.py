@@ -84,16 +84,7 @@ def _elsewhere(comparison: Comparison, found: list[Block], options: Options) -> 
 
 def compare(block: Block, options: Options, left_out: Sequence[LeftOut] = ()) -> Comparison:
     """Compare every method of a block with its control, on every summary, domain and benchmark."""
-    flags = find_suspects(
-        block.score_MSK,
-        block.methods,
-        block.seeds,
-        block.benchmarks,
-        block.items_K,
-        [PAPER[b].chance if b in PAPER else None for b in block.benchmarks],
-        z_joint=options.z_joint,
-        z_single=options.z_single,
-    )
+    flags = flags_of(block, options)
     clean = block.endpoints_without(suspect_runs(flags))
     fit = layout(block.endpoints[DOMAIN_BALANCED])
     matches = match(block, options)
@@ -116,6 +107,20 @@ def compare(block: Block, options: Options, left_out: Sequence[LeftOut] = ()) ->
         fit=fit,
         rows=tuple(rows),
         notes=(*(m.note for m in matches if m.note), *(p for a in audits.values() for p in a.problems)),
+    )
+
+
+def flags_of(block: Block, options: Options) -> list[Flag]:
+    """Search a block for suspect evaluations."""
+    return find_suspects(
+        block.score_MSK,
+        block.methods,
+        block.seeds,
+        block.benchmarks,
+        block.items_K,
+        [PAPER[b].chance if b in PAPER else None for b in block.benchmarks],
+        z_joint=options.z_joint,
+        z_single=options.z_single,
     )
 
 

@@ -1,6 +1,8 @@
 """designs: what a design promises, and what a look of a study decides, as commands with JSON in and out.
 
 python -m analysis.designs plan --design sequential --arms 12 --sigma 0.97
+python -m analysis.designs freeze --settings FILE
+python -m analysis.designs cells --runs FILE
 python -m analysis.designs look --protocol FILE --cells FILE --look 2 --before FILE
 """
 
@@ -18,6 +20,7 @@ import numpy as np
 
 from analysis.arguments import Parser
 from analysis.errors import AnalysisError, guarded
+from analysis.freezing import cells_of, freeze, needs
 from analysis.load.records import read_json
 from analysis.stats.boundaries import boundaries
 from analysis.stats.decisions import Cell, sentence
@@ -73,7 +76,7 @@ def look(
     before: Mapping[str, Any] | None = None,
     suspects: int = 0,
 ) -> dict[str, Any]:
-    """Decide a look (from 1): {"look", "decisions", "refused", "sentences"}.
+    """Decide a look (from 1): {"look", "decisions", "refused", "sentences", "needs"}; needs: the next look's runs.
 
     cells: {method: {seed: {"state", "score"}}}. Raises AnalysisError naming what blocks the look or does not fit.
     """
@@ -86,11 +89,11 @@ def look(
         control=made.control,
         seeds=made.seeds,
         cells=_cells(cells),
-        before=None if before is None else look_from_json({k: v for k, v in before.items() if k != "sentences"}),
+        before=None if before is None else look_from_json(before),
         suspects=suspects,
     )
     said = [sentence(made.design, d, made.control, refused=found.refused) for d in found.decisions]
-    return look_as_json(found) | {"sentences": said}
+    return look_as_json(found) | {"sentences": said, "needs": needs(made, found)}
 
 
 def _cells(stored: Mapping[str, Any]) -> dict[tuple[str, int], Cell]:
@@ -107,11 +110,11 @@ def _cells(stored: Mapping[str, Any]) -> dict[tuple[str, int], Cell]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one of the two commands. Exit code 2 and one line on stderr for anything that does not fit."""
+    """Run one of the commands. Exit code 2 and one line on stderr for anything that does not fit."""
     return guarded(lambda: _run(argv))
 
 
-def _run(argv: list[str] | None) -> int:
+def _parser() -> Parser:
     parser = Parser(prog="python -m analysis.designs", description="Designs that stop when they know.")
     commands = parser.add_subparsers(dest="command", required=True)
     add = commands.add_parser("plan", formatter_class=argparse.ArgumentDefaultsHelpFormatter).add_argument
@@ -122,21 +125,37 @@ def _run(argv: list[str] | None) -> int:
     add("--studies", type=int, default=2000, help="simulated studies per row")
     add("--seed", type=int, default=0, help="seed of the simulation")
     add("--json", action="store_true", help="print JSON at full precision")
+    add = commands.add_parser("freeze", help="what a study fixes before its first run, and its runs").add_argument
+    add("--settings", type=Path, required=True, help="JSON {design, arms, control, seeds, margin, ...}")
+    add("--against", type=Path, default=None, help="JSON of what was fixed before: any change is an error")
+    add = commands.add_parser("cells", help="the scores that a look needs").add_argument
+    add("--score", default="last", help="last or mean:K")
+    add("--runs", type=Path, required=True, help="JSON {method: {seed: {state, record}}}")
     add = commands.add_parser("look", formatter_class=argparse.ArgumentDefaultsHelpFormatter).add_argument
     add("--protocol", type=Path, required=True, help="JSON of what the study fixed before its first run")
     add("--cells", type=Path, required=True, help="JSON {method: {seed: {state, score}}}")
     add("--look", type=int, required=True, help="number of the look, from 1")
     add("--before", type=Path, default=None, help="JSON of the look before")
     add("--suspects", type=int, default=0, help="runs whose evaluation is suspect")
-    parsed = parser.parse_args(argv)
+    return parser
+
+
+def _run(argv: list[str] | None) -> int:
+    parsed = _parser().parse_args(argv)
     if parsed.command == "plan":
         rng = np.random.default_rng(parsed.seed)
         table = plan(parsed.design, parsed.arms, parsed.sigma, parsed.margin, rng, studies=parsed.studies)
-        as_json = json.dumps({"tables": {"plan": table.as_json()}}, indent=1, allow_nan=False) + "\n"
-        sys.stdout.write(as_json if parsed.json else markdown(table))
-        return 0
-    before = None if parsed.before is None else read_json(parsed.before)
-    found = look(read_json(parsed.protocol), read_json(parsed.cells), parsed.look, before, parsed.suspects)
+        found: dict[str, Any] = {"tables": {"plan": table.as_json()}}
+        if not parsed.json:
+            sys.stdout.write(markdown(table))
+            return 0
+    elif parsed.command == "freeze":
+        found = freeze(read_json(parsed.settings), None if parsed.against is None else read_json(parsed.against))
+    elif parsed.command == "cells":
+        found = cells_of(read_json(parsed.runs), parsed.score)
+    else:
+        before = None if parsed.before is None else read_json(parsed.before)
+        found = look(read_json(parsed.protocol), read_json(parsed.cells), parsed.look, before, parsed.suspects)
     sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
     return 0
 

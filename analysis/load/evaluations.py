@@ -1,4 +1,4 @@
-"""A record's evaluations during training and at its end: eval.json, key "during", and the trained scores."""
+"""A record's evaluations during training, its last step included: eval.json, key "during"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = ("generated", "trained")
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """T evaluations on K benchmarks, the last one at the end of training. Scores in percent.
+    """T evaluations on K benchmarks. Scores in percent.
 
     `tokens` has {"generated": (T,), "trained": (T,)}, what was spent until each; without a key where one is not known.
     """
@@ -32,7 +32,7 @@ class Recorded:
 
 
 def recorded(run: Run) -> Recorded | None:
-    """Give a run's evaluations during training and at its end; None where its record has none during training.
+    """Give a run's evaluations during training, the last step's included; None where its record has none.
 
     An entry of "during" is {"step", "benchmarks": {name: {"correct", "total"}}} and, where known, "tokens":
     {"generated", "trained"} spent until then. Raises AnalysisError naming the file for an entry that does not fit.
@@ -43,8 +43,6 @@ def recorded(run: Run) -> Recorded | None:
         return None
     names = tuple(s.benchmark for s in run.trained)
     rows = [_entry(entry, names, f"{path}: key 'during', entry {t}") for t, entry in enumerate(entries)]
-    if run.steps is not None and rows[-1][0] < run.steps:
-        rows.append((float(run.steps), [s.accuracy for s in run.trained], _of_cost(run)))
     step_T = np.array([row[0] for row in rows])
     if (np.diff(step_T) <= 0).any():
         raise AnalysisError(f"{path}: key 'during': steps {step_T.tolist()}; expected growing steps")
@@ -66,13 +64,6 @@ def _entry(entry: Any, names: Sequence[str], at: str) -> tuple[float, list[float
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         expected = f"step and benchmarks with correct and total of {', '.join(names)}"
         raise AnalysisError(f"{at}: {error!r}; expected {expected}") from error
-
-
-def _of_cost(run: Run) -> dict[str, float]:
-    """Give the tokens of the whole run."""
-    tokens = run.cost.get("tokens")
-    found = {k: tokens.get(k) for k in _KINDS} if isinstance(tokens, Mapping) else {}
-    return {k: float(v) for k, v in found.items() if isinstance(v, (int, float)) and not isinstance(v, bool)}
 
 
 def parse_score(text: str) -> int:

@@ -69,7 +69,7 @@ def look_as_json(look: Look) -> dict[str, Any]:
 
 
 def look_from_json(stored: Mapping[str, Any]) -> Look:
-    """Read a look back. Raises AnalysisError where a field is missing or unknown."""
+    """Read a look back, whatever else lies beside its fields. Raises AnalysisError where a field is missing."""
     try:
         decisions = [Decision(**_numbers(d)) for d in stored["decisions"]]
         return Look(look=stored["look"], decisions=tuple(decisions), refused=stored["refused"])

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from dataflex_rl.sweep.files import find_sweep, read_sweep
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.ledger import ledger, ledger_table
 from dataflex_rl.sweep.lock import held, launcher_alive
+from dataflex_rl.sweep.looks import asked_for, open_gate
 from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
@@ -72,6 +73,7 @@ def launch(
         if lock.recovered:
             view.event("an earlier launcher of this sweep was killed; its unfinished runs continue")
         check_records(sweep)
+        gate = open_gate(sweep, store)
         for line in (*sweep.warnings, *planned_differences(sweep)):
             view.event(f"warning: {line}")
         interrupt.check()
@@ -88,7 +90,7 @@ def launch(
                 store.write_plan(sweep)
                 more = {} if check is None else {"check": check}
                 launcher = Launcher(
-                    sweep, store, fleet, options, view, environment=dict(os.environ), command=command, **more
+                    sweep, store, fleet, options, view, environment=dict(os.environ), command=command, gate=gate, **more
                 )
                 with view:
                     code = launcher.launch(lock, interrupt)
@@ -179,7 +181,7 @@ def show_audit(store: Store, view: View | None = None, *, as_json: bool = False,
     """Audit the finished runs of a launched sweep, print and keep what is found; 1 unless pairs were compared and none
     differs. At the end of a launch (it gives the view) without pairs in its plan, 1 only if a record is broken.
     """
-    runs: list[Mapping[str, Any]] = store.read_plan()["runs"]
+    runs = asked_for(store, store.read_plan()["runs"])
     found, costs = audit(runs, allowed), ledger(runs)
     store.keep("audit.json", found.as_dict())
     store.keep("ledger.json", costs)

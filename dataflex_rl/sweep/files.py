@@ -15,7 +15,8 @@ from dataflex_rl.config.paths import shipped
 from dataflex_rl.errors import ConfigError, unknown
 from dataflex_rl.sweep.seeds import parse_seeds
 
-_KEYS = ("name", "claim", "tables", "controls", "methods", "seeds", "overrides", "vary", "estimate", "launcher", "ray")
+_KEYS = ("name", "claim", "tables", "controls", "methods", "seeds", "overrides", "vary", "estimate", "launcher", "ray",
+         "design")  # fmt: skip
 _ELSEWHERE = {"seed": "seeds:", "method": "methods:", "sweep": "name:", "runs_dir": "the command line"}
 _REQUIRED = ("name", "claim", "controls", "methods", "seeds")
 _ESTIMATE = ("response_tokens", "evaluation_items", "tokens_per_gpu_second", "seconds_per_run")
@@ -55,6 +56,7 @@ class SweepFile:
     vary: tuple[tuple[str, ...], ...] = ((),)
     estimate: Estimate = field(default_factory=Estimate)
     launcher: Mapping[str, Any] = field(default_factory=dict)
+    design: Mapping[str, Any] = field(default_factory=dict)  # checked in `design`
 
 
 class _Loader(yaml.SafeLoader):
@@ -127,6 +129,7 @@ def _checked(content: Mapping[str, Any]) -> SweepFile:
         vary=_vary(content.get("vary")),
         estimate=_estimate(_mapping(content, "estimate")),
         launcher=_mapping(content, "launcher") | _ray(_mapping(content, "ray")),
+        design=_mapping(content, "design"),
     )
 
 

@@ -10,21 +10,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from dataflex_rl.record import Status
+from dataflex_rl.errors import ConfigError
+from dataflex_rl.record import RecordError, Status
 from dataflex_rl.runtime.outcome import Exit
 from dataflex_rl.runtime.processes import served_environment
 from dataflex_rl.runtime.task import Job, Outcome, passed_on
 from dataflex_rl.sweep.fleet import Machines
 from dataflex_rl.sweep.interrupt import Interrupt
 from dataflex_rl.sweep.lock import SweepLock
+from dataflex_rl.sweep.looks import Gate, Open
 from dataflex_rl.sweep.options import LaunchOptions
 from dataflex_rl.sweep.overview import Overview, overview
 from dataflex_rl.sweep.plan import Run, Sweep
 from dataflex_rl.sweep.records import lacking, run_command, score_of, statuses_of
+from dataflex_rl.sweep.stop import Stop
 from dataflex_rl.sweep.store import RunState, Store
 from dataflex_rl.sweep.view import View, span
 
@@ -34,15 +36,6 @@ _LONGEST = 600.0  # [s] a wait that doubles ends here
 _STEPS = 2.0  # [s] between two looks at the records of running runs
 
 
-class Stop(Enum):
-    """Why a launch ended before its last run, as it is said."""
-
-    INTERRUPTED = "interrupted"
-    TAKEN_OVER = "another launcher has taken the sweep over"
-    CANCELLED = "cancelled"
-    FAIL_FAST = "fail_fast: a run has failed for good"
-
-
 class Launcher:
     """One launch of a sweep.
 
@@ -50,6 +43,7 @@ class Launcher:
         environment: the launcher's, of which runs on other machines get what concerns them.
         command: the command of a run.
         check: what an ended run lacks to be done.
+        gate: which runs the sweep's design asks for.
     """
 
     def __init__(
@@ -63,11 +57,11 @@ class Launcher:
         environment: dict[str, str],
         command: Callable[[Run], list[str]] = run_command,
         check: Callable[[Run], str | None] = lacking,
+        gate: Gate | None = None,
     ) -> None:
         self._sweep, self._store, self._machines, self._options, self._view = sweep, store, machines, options, view
         self._environment = {**passed_on(environment), **served_environment()}
-        self._command, self._check = command, check
-        self._plain = [{"method": r.method, "seed": r.seed, "run_dir": r.run_dir, "steps": r.steps} for r in sweep.runs]
+        self._command, self._check, self._gate = command, check, gate or Open()
         before = store.read_states()
         self._states = {r.run_dir: self._start(r, before.get(r.run_dir, RunState())) for r in sweep.runs}
         self._others = {key: run_state for key, run_state in before.items() if key not in self._states}
@@ -83,18 +77,13 @@ class Launcher:
             return replace(before, state="done", error=None, score=score_of(run))
         return replace(before, state="waiting", failures=0, losses=0, error=None, started=None)
 
-    @property
-    def run_states(self) -> dict[str, RunState]:
-        """How the runs of this sweep fare, by run directory."""
-        return dict(self._states)
-
     def launch(self, lock: SweepLock, interrupt: Interrupt) -> int:
         """Run what is not done; return 0 if all are done in the end, 1 if some are not, 130 if it was told to stop.
 
         `interrupt` must be deferred: it is looked at between two moves.
         """
         done = sum(run_state.state == "done" for run_state in self._states.values())
-        self._view.event(f"sweep {self._sweep.name}: {len(self._plain)} runs, {done} of them done before")
+        self._view.event(f"sweep {self._sweep.name}: {len(self._sweep.runs)} runs, {done} of them done before")
         stopped = self._loop(lock, interrupt)
         if stopped:
             self._view.event(f"{stopped.value}: ending {len(self._running)} running runs")
@@ -105,13 +94,20 @@ class Launcher:
             self._view.event(f"the sweep's own files are incomplete: {self._store.problem}")
         if stopped:
             self._view.event(f"{stopped.value.partition(':')[0]}; the same command continues the sweep")
-        if stopped and stopped is not Stop.FAIL_FAST:
+        if stopped and stopped not in (Stop.FAIL_FAST, Stop.NO_LOOK):
             return Exit.INTERRUPTED
-        return int(any(run_state.state != "done" for run_state in self._states.values()))
+        if stopped:
+            return 1
+        return int(any(self._states[run.run_dir].state != "done" for run in self._wanted()))
+
+    def _wanted(self) -> list[Run]:
+        """Return the runs that were started or are asked for: those that a design does without are none of them."""
+        return [r for r in self._sweep.runs if self._states[r.run_dir].state != "waiting" or self._gate.asks_for(r)]
 
     def standing(self) -> Overview:
         """Return where the sweep stands."""
-        return overview(self._plain, self._states, self._statuses, slots=self._slots, now=time.time())
+        runs = [{key: getattr(r, key) for key in ("method", "seed", "run_dir", "steps")} for r in self._wanted()]
+        return overview(runs, self._states, self._statuses, slots=self._slots, now=time.time())
 
     def _loop(self, lock: SweepLock, interrupt: Interrupt) -> Stop | None:
         """Start and collect runs until none is left; return why it stopped before, None if it did not."""
@@ -122,9 +118,14 @@ class Launcher:
                 return Stop.TAKEN_OVER
             if self._store.cancel.exists():
                 return Stop.CANCELLED
+            try:
+                for line in self._gate.advance(self._states):
+                    self._view.event(line)
+            except (ConfigError, RecordError) as error:
+                self._view.event(f"error: {error}")
+                return Stop.NO_LOOK
             self._fill()
-            waiting = any(run_state.state == "waiting" for run_state in self._states.values())
-            if not self._running and not waiting:
+            if not self._running and not any(self._waits(run) for run in self._sweep.runs):
                 return None
             ended: Sequence[tuple[Any, Outcome]] = []
             if self._running:
@@ -138,14 +139,13 @@ class Launcher:
                 return Stop.FAIL_FAST
             self._look()
 
+    def _waits(self, run: Run) -> bool:
+        return self._states[run.run_dir].state == "waiting" and self._gate.asks_for(run)
+
     def _fill(self) -> None:
         """Start the next runs, as many as fit."""
         now = time.monotonic()
-        ready = [
-            run
-            for run in self._sweep.runs
-            if self._states[run.run_dir].state == "waiting" and self._again.get(run.run_dir, 0.0) <= now
-        ]
+        ready = [run for run in self._sweep.runs if self._waits(run) and self._again.get(run.run_dir, 0.0) <= now]
         if not ready:
             return
         self._slots = self._machines.slots(gpus=ready[0].gpus, cpus=ready[0].cpus)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,7 @@ class Sweep:
     runs: tuple[Run, ...]
     plans: dict[str, Plan] = field(repr=False, compare=False)
     warnings: tuple[str, ...] = ()  # of the runs' own checks, each once
+    design: Mapping[str, Any] | None = None  # {"settings", "families"}: see `looks`
 
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain JSON data; sums are None where a part is not estimated."""

@@ -15,6 +15,7 @@ from dataflex_rl.errors import ConfigError
 from dataflex_rl.seeding import parse_seed
 from dataflex_rl.sweep.audit import planned_differences
 from dataflex_rl.sweep.commands import check_capacity
+from dataflex_rl.sweep.design import design_lines, families_of, freeze, promised, split_design
 from dataflex_rl.sweep.files import SweepFile, find_sweep, read_sweep
 from dataflex_rl.sweep.options import LaunchOptions, options_of, split_settings
 from dataflex_rl.sweep.plan import Sweep, make_plan
@@ -27,8 +28,22 @@ def plan_file(name: str, arguments: Sequence[str]) -> tuple[Sweep, LaunchOptions
     sweep = read_sweep(find_sweep(name))
     settings, rest = split_settings(arguments)
     options = options_of({**sweep.launcher, **settings})
+    design, rest = split_design(sweep.design, rest)
     sweep, extra = _replaced(sweep, prepare(rest))
-    return make_plan(sweep, extra, options), options
+    return (_designed(sweep, extra, options, design) if design else make_plan(sweep, extra, options)), options
+
+
+def _designed(sweep: SweepFile, extra: Sequence[str], options: LaunchOptions, design: Mapping[str, Any]) -> Sweep:
+    """Return the plan of a sweep with a design: every run that a look may ask for, at as many seeds as it wants."""
+    first = make_plan(replace(sweep, seeds=sweep.seeds[:1]), extra, options)
+    families = {}
+    for name, family in families_of(first.runs).items():
+        families[name] = {**freeze(design, family, sweep.seeds), "family": family, "seeds": list(sweep.seeds)}
+    most = {(method, seed) for part in families.values() for method, seed in part["most"]}
+    plan = make_plan(replace(sweep, seeds=tuple(sorted({seed for _, seed in most}))), extra, options)
+    runs = tuple(run for run in plan.runs if (run.method, run.seed) in most)
+    plans = {run.run_dir: plan.plans[run.run_dir] for run in runs}
+    return replace(plan, runs=runs, plans=plans, design={"settings": dict(design), "families": families})
 
 
 def plan_line(request: Request) -> tuple[Sweep, LaunchOptions]:
@@ -78,6 +93,7 @@ def show_plan(sweep: Sweep, options: LaunchOptions, *, as_json: bool) -> int:
     unchecked = options.address is None and plan["resources"]["gpus_per_run"] > 0
     plan["warnings"] = ["not checked against a cluster: give ray.address="] if unchecked else []
     plan["warnings"] += [*sweep.warnings, *planned_differences(sweep)]
+    plan["design"] = None if sweep.design is None else promised(sweep.design, sweep.runs)
     if as_json:
         print(json.dumps(plan, indent=2, allow_nan=False))
         return 0
@@ -86,7 +102,7 @@ def show_plan(sweep: Sweep, options: LaunchOptions, *, as_json: bool) -> int:
         view.show(Text(sweep.claim))
     view.show(plan_table(plan))
     view.show(Text(shared_of(plan)))
-    for line in _costs(plan):
+    for line in [*_costs(plan), *design_lines(plan["design"] or {})]:
         view.event(line)
     for warning in plan["warnings"]:
         view.event(f"warning: {warning}")

@@ -31,7 +31,7 @@ def runs(tmp_path, rng):
                 "tokens": {"generated": 1000 * step, "trained": 500 * step},
                 "benchmarks": {b: {"correct": TRAINED[b] - less, "total": 100} for b in entry["benchmarks"]},
             }
-            for step, less in ((20, 30), (40, 15))
+            for step, less in ((20, 30), (40, 15), (60, 0))
         ]
         dump(path, entry)
         cost = json.loads((path.parent / "cost.json").read_text())
@@ -40,7 +40,7 @@ def runs(tmp_path, rng):
     return root
 
 
-def test_the_trained_model_is_the_last_evaluation(runs):
+def test_the_last_evaluation_is_the_trained_model(runs):
     run = make_study([str(runs)], Options()).runs.runs[0]
     found = recorded(run)
     assert found.step_T.tolist() == [20, 40, 60]
