@@ -5,10 +5,11 @@
     python -m dataflex_rl.sweep status smoke_cpu                     from another terminal
     python -m dataflex_rl.sweep cancel smoke_cpu                     end it in order; launch continues it
     python -m dataflex_rl.sweep audit smoke_cpu                      do the methods differ in nothing but the method?
+    python -m dataflex_rl.sweep replay study_cpu design=sequential   what would it have decided, on how many runs?
 
-SWEEP: the name of a shipped sweep, a YAML file, or for the last three the folder of a launched one. plan, status and
-audit take --json; audit also --allow-differences KEY ..., keys of the configuration in which the runs of a pair may
-differ. OVERRIDES: seed=, method=, new_sweep=, ray.address=, launcher.KEY=, runs_dir=, and any key of a run.
+SWEEP: the name of a shipped sweep, a YAML file, or for the last four the folder of a launched one. plan, status,
+audit and replay take --json; audit also --allow-differences KEY ..., keys of the configuration in which the runs of a
+pair may differ. OVERRIDES: seed=, method=, new_sweep=, ray.address=, launcher.KEY=, runs_dir=, and any key of a run.
 
 Exit codes: 0 done, 1 a run failed or the audit found a difference, 2 refused, 130 interrupted or cancelled.
 """
@@ -24,7 +25,7 @@ from dataflex_rl.output import safe_output
 from dataflex_rl.quiet import mute_missing_engines
 from dataflex_rl.sweep.interrupt import Interrupt, interruptible
 
-COMMANDS = ("plan", "launch", "status", "cancel", "audit")
+COMMANDS = ("plan", "launch", "status", "cancel", "audit", "replay")
 ALLOW = "--allow-differences"
 
 
@@ -56,6 +57,7 @@ def _guarded(command: str, arguments: list[str], interrupt: Interrupt) -> int:
 
 def _run(command: str, arguments: list[str], interrupt: Interrupt) -> int:
     from dataflex_rl.sweep import commands, requests
+    from dataflex_rl.sweep.design import replay, split_design
     from dataflex_rl.sweep.store import Store
 
     if command not in COMMANDS:
@@ -76,6 +78,9 @@ def _run(command: str, arguments: list[str], interrupt: Interrupt) -> int:
         if command == "plan":
             return requests.show_plan(sweep, options, as_json=as_json)
         return commands.launch(sweep, options, interrupt=interrupt)
+    if command == "replay":
+        design, rest = split_design({}, overrides)
+        return replay(commands.folder_of(name, rest), design, as_json=as_json)
     store = Store(commands.folder_of(name, overrides))
     if command == "status":
         return commands.show_status(store, as_json=as_json)

@@ -125,14 +125,37 @@ def design_lines(plan: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def replay(folder: Path, settings: Mapping[str, Any], *, as_json: bool) -> int:
+    """Replay a design on the finished records of a sweep; return the exit code of the analysis, which prints.
+
+    Raises:
+        ConfigError: settings that a replay does not take.
+    """
+    if wrong := sorted(set(settings) - {"name", "margin", "score"}):
+        raise ConfigError(f"replay takes no design.{wrong[0]}; it takes design=, design.margin= and design.score=")
+    options = [f"--{key}={settings[key]}" for key in ("margin", "score") if key in settings]
+    line = [
+        sys.executable,
+        "-m",
+        "analysis.replay",
+        f"--runs={folder}",
+        f"--design={settings.get('name', 'sequential')}",
+    ]
+    return subprocess.run([*line, *options, *["--json"] * as_json], env=_environment(), check=False).returncode
+
+
+def _environment() -> dict[str, str]:
+    """Return this environment with the analysis that belongs to this package."""
+    root = str(Path(dataflex_rl.__file__).parents[1])
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
+
+
 def ask(command: str, *arguments: str, **files: Any) -> Any:
     """Return what `python -m analysis.designs COMMAND` answers; `files` are given to it as JSON files.
 
     Raises:
         ConfigError: it refuses; its own line says why.
     """
-    root = str(Path(dataflex_rl.__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
     with tempfile.TemporaryDirectory() as folder:
         given = []
         for name, value in files.items():
@@ -141,7 +164,7 @@ def ask(command: str, *arguments: str, **files: Any) -> Any:
             given += [f"--{name}", str(path)]
         line = [sys.executable, "-m", "analysis.designs", command, *arguments, *given]
         done = subprocess.run(
-            line, capture_output=True, text=True, check=False, env=environment, start_new_session=True
+            line, capture_output=True, text=True, check=False, env=_environment(), start_new_session=True
         )
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]

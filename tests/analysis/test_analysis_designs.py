@@ -59,6 +59,8 @@ def test_looks_through_files_decide_as_the_function_does(study, capsys):
         before = take_look(protocol.design, protocol.bounds, number, arms=protocol.arms, control="c",
                            seeds=protocol.seeds, cells=flat, before=before)  # fmt: skip
         assert found.pop("sentences")[0].startswith("a is superior to c: +")
+        going = {d.arm for d in before.decisions if d.open}
+        assert {method for method, _ in found.pop("needs")} == (going | {"c"} if going and number < 3 else set())
         assert found == json.loads(json.dumps(look_as_json(before)))
         (folder / "before.json").write_text(text)
         more = ["--before", str(folder / "before.json")]

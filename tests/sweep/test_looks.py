@@ -12,7 +12,7 @@ import pytest
 from dataflex_rl.errors import ConfigError
 from dataflex_rl.record import RunRecord, update_status, write_evaluation, write_manifest
 from dataflex_rl.sweep import looks
-from dataflex_rl.sweep.design import freeze, split_design
+from dataflex_rl.sweep.design import freeze, replay, split_design
 from dataflex_rl.sweep.looks import Looks, asked_for, open_gate
 from dataflex_rl.sweep.plan import Sweep
 from dataflex_rl.sweep.store import RunState, Store
@@ -167,6 +167,13 @@ def test_an_edited_boundary_and_a_design_that_comes_or_goes_are_refused(sweep: S
     Path(sweep.runs[0].run_dir, "metrics.jsonl").touch()
     with pytest.raises(ConfigError, match="has runs already"):
         open_gate(sweep, store)
+
+
+def test_a_replay_says_what_the_analysis_says(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert replay(tmp_path, {"name": "screen"}, as_json=True) == 2
+    assert "no run record" in capfd.readouterr().err
+    with pytest.raises(ConfigError, match=r"replay takes no design\.beta"):
+        replay(tmp_path, {"beta": 0.1}, as_json=False)
 
 
 def test_settings_of_a_design() -> None:
