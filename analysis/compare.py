@@ -18,14 +18,7 @@ from analysis.load.frame import LeftOut
 from analysis.options import DEFAULTS, Options
 from analysis.stats.bootstrap import percentile_interval
 from analysis.stats.equivalence import tost
-from analysis.stats.layout import (
-    Layout,
-    layout,
-    pairing_gain,
-    pooled_difference_sd,
-    probability_better,
-    sd_interval,
-)
+from analysis.stats.layout import Layout, layout, pairing_gain, pooled_difference_sd, probability_better, sd_interval
 from analysis.stats.paired import SMALLEST_N, paired, smallest_p
 from analysis.stats.power import detectable
 from analysis.stats.suspects import Flag, find_suspects, suspect_runs
@@ -112,13 +105,14 @@ def compare(block: Block, options: Options, left_out: Sequence[LeftOut] = ()) ->
 
 def flags_of(block: Block, options: Options) -> list[Flag]:
     """Search a block for suspect evaluations."""
+    chance_K = [PAPER[b].chance if b in PAPER else None for b in block.benchmarks]
     return find_suspects(
         block.score_MSK,
         block.methods,
         block.seeds,
         block.benchmarks,
         block.items_K,
-        [PAPER[b].chance if b in PAPER else None for b in block.benchmarks],
+        chance_K,
         z_joint=options.z_joint,
         z_single=options.z_single,
     )
