@@ -69,6 +69,11 @@ MUTED = (
         why="its workers write into train.log themselves",
     ),
     Muted(
+        module="sweep.design",
+        what="both outputs of the analysis that decides at a look",
+        why="its answer is read from them, and where it fails its last line is the error",
+    ),
+    Muted(
         module="run",
         what="standard error of the process that has verl check a configuration",
         why="what verl says comes back as warnings of the plan; all of it is printed where the check itself fails",

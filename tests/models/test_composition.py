@@ -28,6 +28,7 @@ PAPER_MODELS = ("qwen2_5_7b", "llama3_1_8b")
 @pytest.fixture(autouse=True)
 def conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("DATAFLEX_RL_DATA", str(tmp_path / "none"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # what this machine has built changes nothing
     with initialize_config_dir(config_dir=str(shipped("conf")), version_base="1.3"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

@@ -147,12 +147,10 @@ def test_the_machine_has_at_most_its_memory() -> None:
     assert 0 < memory.machine_memory() <= psutil.virtual_memory().total
 
 
-def test_a_large_model_on_the_cpu_is_warned_of_and_not_refused(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    lines = plan(tmp_path, capfd, "model=qwen2_5_14b", "host=cpu", "task=text3")["warnings"]
+def test_a_large_model_on_the_cpu_is_warned_of_and_not_refused(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lines = plan(root, capfd, "model=qwen2_5_14b", "host=cpu", "task=text3")["warnings"]
     needed = 14e9 * 20 / GIB
     expected = 1 if needed > memory.machine_memory() / GIB else 0
     assert isinstance(lines, list)
     assert len(lines) == expected
-    assert plan(tmp_path, capfd, "model=qwen2_5_14b", "host=gpu8", "task=text3")["warnings"] == []
+    assert plan(root, capfd, "model=qwen2_5_14b", "host=gpu8", "task=text3")["warnings"] == []
