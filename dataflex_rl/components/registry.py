@@ -67,7 +67,7 @@ class Spec:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """LaunchOptions with their defaults; a knob without one has the value `dataclasses.MISSING`."""
+        """Options with their defaults; an option without one has the value `dataclasses.MISSING`."""
         return {field.name: _default(field) for field in dataclasses.fields(self.cls) if field.init}
 
 
@@ -85,7 +85,11 @@ def register_scorer(
     needs_groups: bool = False,
     stateful: bool = False,
 ) -> Callable[[type[T]], type[T]]:
-    """Register a scorer: `__call__(batch: Batch) -> score_B` (or `score_N` when granularity is token)."""
+    """Register a scorer: `__call__(batch: Batch) -> score_B` (or `score_N` when granularity is token).
+
+    `timing`: from when on its fields are there, post_advantage if it reads advantages or old_log_probs. A scorer whose
+    fields depend on its options says them in `fields()`.
+    """
     return _register("scorer", name, (granularity,), requires, timing, needs_groups, stateful)
 
 

@@ -23,7 +23,7 @@ def selector(name: str) -> Any:
     return build("prompt selector", name)
 
 
-def test_there_are_eight() -> None:
+def test_names_of_ours() -> None:
     names = (
         "beta_thompson",
         "curriculum",
