@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from dataflex_rl.config.mixing import check_built
 from dataflex_rl.config.plain import plain
 from dataflex_rl.config.regime import ignored_keys, note_source, place_regime
 from dataflex_rl.config.rows import Rows, count_rows, regime_rows
-from dataflex_rl.config.sources import build_sources, check_files, place_sources, to_build
+from dataflex_rl.config.sources import MODEL, build_sources, check_files, place_sources, to_build
 from dataflex_rl.record import RunRecord, changed
 from dataflex_rl.record.identity import VOLATILE
 
@@ -46,9 +46,7 @@ def make_inputs(settings: Mapping[str, Any], *, drawn: bool = False) -> Inputs:
     Raises:
         ConfigError: data that have to be prepared are missing, cannot be trained on, or do not fit a prompt selector.
     """
-    config = DictConfig(dict(settings))
-    names = to_build(config) if drawn else _placed(config)
-    place_sources(config)
+    config, names = _placed(settings, drawn=drawn)
     build_sources(names, progress=True)
     if not drawn:
         place_regime(config)
@@ -63,17 +61,33 @@ def other_configuration(record: RunRecord, settings: Mapping[str, Any]) -> str:
     Raises:
         RecordError: config.yaml or manifest.json is broken.
     """
-    config = DictConfig(dict(settings))
-    names = _placed(config)
+    config, names = _placed(settings)
     return changed(record, plain(config), _ignored(config, names))
 
 
-def _placed(config: DictConfig) -> dict[str, str]:
-    """Put paths in place of names, keep what a regime is drawn from; return what stood by name."""
-    names = to_build(config)
-    note_source(config)
+def _placed(settings: Mapping[str, Any], *, drawn: bool = False) -> tuple[DictConfig, dict[str, str]]:
+    """Return the configuration with paths in place of names, and {key: name} of what stood by name.
+
+    What a regime is drawn from is kept, unless its data are `drawn`. The model may stand elsewhere as well: a critic
+    starts from the same.
+    """
+    config = DictConfig(dict(settings))
+    names, named = to_build(config), OmegaConf.select(config, MODEL)
+    if not drawn:
+        note_source(config)
     place_sources(config)
-    return names
+    if MODEL in names:
+        config = DictConfig(_replaced(plain(config), named, OmegaConf.select(config, MODEL)))
+    return config, names
+
+
+def _replaced(value: Any, old: str, new: str) -> Any:
+    """Return settings with one text in place of another, wherever it is the whole value."""
+    if isinstance(value, dict):
+        return {key: _replaced(item, old, new) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replaced(item, old, new) for item in value]
+    return new if value == old else value
 
 
 def _ignored(config: DictConfig, names: Mapping[str, str]) -> tuple[str, ...]:

@@ -26,7 +26,8 @@ def belonging(process: subprocess.Popen[str]) -> list[int]:
 
 
 @pytest.mark.slow
-def test_no_step_is_lost_and_nobody_else_writes_the_record(tmp_path: Path) -> None:
+def test_no_step_is_lost_and_nobody_else_writes_the_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.host.training.served", dict)  # the command starts a server of its own, asleep with it
     process = start(tmp_path, *ARGUMENTS)
     wait_for(lambda: len(lines_so_far(tmp_path / RECORD)) >= BEFORE, process)
     asleep = belonging(process)

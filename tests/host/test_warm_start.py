@@ -74,7 +74,7 @@ def test_a_run_goes_on_when_the_server_is_killed_and_the_next_starts_cold(
     assert len(survivor.lines) == 6
     after = train(tmp_path, "next/tiny-toy3/uniform/seed_0", "sweep=next", *STEPS)
     assert after.code == 0, after.out
-    assert [untimed(line) for line in after.metrics] == [untimed(line) for line in survivor.metrics[:2]]
+    assert untimed(after.metrics[0]) == untimed(survivor.metrics[0])  # its second step is its last, and evaluated
 
 
 @pytest.mark.slow
@@ -90,9 +90,10 @@ def test_twenty_warm_runs_leave_nothing(
 
     def around() -> tuple[set[str], set[str], set[str], int]:
         """Shared memory, temporary files, sockets and processes there are."""
-        own = psutil.Process(server.pid)
+        children = psutil.Process(server.pid).children(recursive=True)
+        alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
         sockets = {line.split()[-1] for line in Path("/proc/net/unix").read_text().splitlines() if str(room) in line}
-        return set(os.listdir("/dev/shm")), set(os.listdir(room)), sockets, len(own.children(recursive=True))
+        return set(os.listdir("/dev/shm")), set(os.listdir(room)), sockets, len(alive)
 
     run(0)
     before, memory = around(), psutil.Process(server.pid).memory_info().rss
