@@ -78,6 +78,12 @@ def kill_in(window: str, process: subprocess.Popen[str], record: Path) -> None:
     process.communicate(timeout=PATIENCE)
 
 
+@pytest.fixture(autouse=True)
+def nothing_known(uniform: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of each test's own, so that a run measures the untrained model itself."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 def test_killed_in(window: str, uniform: Finished, runs_dir: Path) -> None:
