@@ -80,8 +80,11 @@ def kill_in(window: str, process: subprocess.Popen[str], record: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_known(uniform: Finished, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of each test's own, so that a run measures the untrained model itself."""
+    """A cache of each test's own, so that a run measures the untrained model itself; and no worker server but the
+    command's, so that what trains is found below it.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("tests.host.training.served", dict)
 
 
 @pytest.mark.slow
